@@ -1,0 +1,95 @@
+"""Checks of constructor parameters, made in ``fit``, worded as scikit-learn words its own.
+
+scikit-learn's framework for this is private, so these few lines stand in for it.
+"""
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+
+import numpy as np
+
+
+class InvalidParameterError(ValueError, TypeError):
+    """A constructor parameter has a value outside what it may be."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Numbers of a kind in an interval.
+
+    Parameters
+    ----------
+    kind : type
+        ``numbers.Real`` or ``numbers.Integral``; booleans are neither.
+    low, high : float or None
+        The ends; None for no limit.
+    closed : {"both", "left", "right", "neither"}
+        Which ends belong to the interval.
+    """
+
+    kind: type
+    low: float | None
+    high: float | None
+    closed: str = "both"
+
+    def __contains__(self, value):
+        if not isinstance(value, self.kind) or isinstance(value, bool | np.bool_):
+            return False
+        above = self.low is None or (
+            value >= self.low if self.closed in ("both", "left") else value > self.low
+        )
+        below = self.high is None or (
+            value <= self.high if self.closed in ("both", "right") else value < self.high
+        )
+        return bool(above and below and np.isfinite(value))
+
+    def __str__(self):
+        kind = "an int" if self.kind is Integral else "a float"
+        left = "[" if self.closed in ("both", "left") and self.low is not None else "("
+        right = "]" if self.closed in ("both", "right") and self.high is not None else ")"
+        low = "-inf" if self.low is None else self.low
+        high = "inf" if self.high is None else self.high
+        return f"{kind} in the range {left}{low}, {high}{right}"
+
+
+@dataclass(frozen=True)
+class Options:
+    """One of a few values, compared by type too (``True`` is not 1)."""
+
+    values: tuple
+
+    def __contains__(self, value):
+        return any(type(value) is type(v) and value == v for v in self.values)
+
+    def __str__(self):
+        return "one of {" + ", ".join(repr(v) for v in self.values) + "}"
+
+
+def positive(kind=Real):
+    """All numbers of the kind above zero."""
+    return Interval(kind, 1, None, "left") if kind is Integral else Interval(Real, 0, None, "neither")
+
+
+def check_parameters(estimator, constraints):
+    """Raise if a parameter of the estimator meets none of its constraints.
+
+    Parameters
+    ----------
+    estimator : sklearn.base.BaseEstimator
+    constraints : dict of str to list
+        For each parameter what it may be: objects with ``in`` and ``str`` as above.
+
+    Raises
+    ------
+    InvalidParameterError
+        Names the parameter, the class, what the parameter may be and what it is.
+    """
+    for name, allowed in constraints.items():
+        value = getattr(estimator, name)
+        if not any(value in option for option in allowed):
+            options = [str(option) for option in allowed]
+            text = options[0] if len(options) == 1 else ", ".join(options[:-1]) + " or " + options[-1]
+            raise InvalidParameterError(
+                f"The {name!r} parameter of {type(estimator).__name__} must be {text}. "
+                f"Got {value!r} instead."
+            )

@@ -1,0 +1,1 @@
+"""Mathematics shared by the models; imports nothing from them."""
