@@ -1,0 +1,122 @@
+"""Conditional draws of the scales s and of the noise variance, for any kind of cells.
+
+The weight of a cell has variance v = ν q^{2/α} s, with s positive stable of index
+α/2. A draw of v given the rest always has a target of the form
+
+    log g(t) - ½ log(b + v) - δ²/(2 (b + v)),    v = exp(log_unit + t),  t = log s,
+
+since, the weight integrated out, the data see v through one Gaussian number δ whose
+variance is v plus a known b. Slice sampling (Neal 2003) in t draws from it.
+"""
+
+from math import exp, inf, log
+
+from skbayesnn.numerics.jit import kernel
+from skbayesnn.numerics.stable_laws import log_density
+
+# Bounds of the noise variance, relative to that of y. Rows that repeat an input and
+# its target exactly would otherwise send it to zero, where the posterior is improper.
+LOG_NOISE_BOUNDS = (log(1e-10), log(1e10))
+
+
+@kernel
+def _log_scale_target(t, log_unit, b, delta2, table):
+    """Log-density of t = log s given the rest, up to a constant."""
+    v = exp(log_unit + t)
+    if v == inf:
+        # The Gaussian factor tends to v^-1/2.
+        return log_density(t, table) - 0.5 * (log_unit + t)
+    total = b + v
+    if total == 0.0:
+        return -inf
+    return log_density(t, table) - 0.5 * (log(total) + delta2 / total)
+
+
+@kernel
+def draw_log_variance(log_variance, log_unit, b, delta2, table, width, rng):
+    """One slice-sampling update of log v given a Gaussian number seen through it.
+
+    Parameters
+    ----------
+    log_variance : float
+        The present log v.
+    log_unit : float
+        log(ν q^{2/α}), so that log s = log v - log_unit.
+    b, delta2 : float
+        The data see δ ~ N(0, b + v); ``delta2`` is δ².
+    table : PositiveStableTable
+        Log-density of log s.
+    width : float
+        Width of the first interval, about that of the prior of log s.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    log_variance : float
+        The new log v.
+    """
+    t = log_variance - log_unit
+    level = _log_scale_target(t, log_unit, b, delta2, table) - rng.standard_exponential()
+    left = t - width * rng.random()
+    right = left + width
+    while _log_scale_target(left, log_unit, b, delta2, table) > level:
+        left -= width
+    while _log_scale_target(right, log_unit, b, delta2, table) > level:
+        right += width
+    while True:
+        proposal = left + (right - left) * rng.random()
+        if _log_scale_target(proposal, log_unit, b, delta2, table) >= level:
+            return log_unit + proposal
+        # Within rounding of the present value nothing is left to shrink to.
+        if proposal == t or right - left <= 1e-13 * (1.0 + abs(t)):
+            return log_variance
+        if proposal < t:
+            left = proposal
+        else:
+            right = proposal
+
+
+@kernel
+def _log_noise_target(x, n, rss):
+    """Log-density of x = log σ² with σ² half-Cauchy: N(residuals; 0, σ²) σ²/(1 + σ⁴)."""
+    if x < LOG_NOISE_BOUNDS[0] or x > LOG_NOISE_BOUNDS[1]:
+        return -inf
+    return (1.0 - 0.5 * n) * x - 0.5 * rss * exp(-x) - log(1.0 + exp(2.0 * x))
+
+
+@kernel
+def draw_log_noise(log_noise, n, rss, rng):
+    """One slice-sampling update of log σ² given the residual sum of squares.
+
+    The prior is σ² half-Cauchy (Algorithm S.2 of the paper) in units of the variance
+    of y, cut at :data:`LOG_NOISE_BOUNDS`.
+
+    Parameters
+    ----------
+    log_noise : float
+        The present log σ².
+    n : int
+        Number of rows.
+    rss : float
+        Residual sum of squares.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    log_noise : float
+    """
+    level = _log_noise_target(log_noise, n, rss) - rng.standard_exponential()
+    left = log_noise - rng.random()
+    right = left + 1.0
+    while _log_noise_target(left, n, rss) > level:
+        left -= 1.0
+    while _log_noise_target(right, n, rss) > level:
+        right += 1.0
+    while True:
+        proposal = left + (right - left) * rng.random()
+        if _log_noise_target(proposal, n, rss) >= level:
+            return proposal
+        if proposal < log_noise:
+            left = proposal
+        else:
+            right = proposal
