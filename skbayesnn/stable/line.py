@@ -75,7 +75,7 @@ def draw_function(y, noise, log_variances, rng, f):
         Overwritten.
     """
     n = y.shape[0]
-    mean, var, to_first, to_last, corner_gain = _filter(y, noise, log_variances)
+    mean, var, to_first, to_last, corner = _filter(y, noise, log_variances)
     f[n - 1] = mean[n - 1] + sqrt(var[n - 1]) * rng.standard_normal()
     for j in range(n - 2, -1, -1):
         step = 4.0 * exp(log_variances[j + 1])
@@ -83,7 +83,9 @@ def draw_function(y, noise, log_variances, rng, f):
         spread = var[j] / (1.0 + var[j] / step)
         f[j] = mean[j] + keep * (f[j + 1] - mean[j]) + sqrt(spread) * rng.standard_normal()
     outer_sd = 2.0 * exp(0.5 * log_variances[0])
-    shift = (f[0] + f[n - 1] + outer_sd * rng.standard_normal()) * corner_gain
+    # (f_0 + f_{n-1} + outer_sd N(0, 1))/(corner + outer_sd²), safe where outer_sd overflows.
+    shift = (f[0] + f[n - 1]) / (corner + outer_sd * outer_sd)
+    shift += rng.standard_normal() / (corner / outer_sd + outer_sd)
     for j in range(n):
         f[j] -= (to_first[j] + to_last[j]) * shift
 
@@ -98,8 +100,8 @@ def _filter(y, noise, log_variances):
         Of f_j given y_0 … y_j.
     to_first, to_last : ndarray of shape (n,)
         Covariances of f_j with f_0 and with f_{n-1} given all of y.
-    corner_gain : float
-        1/(Var(f_0 + f_{n-1}) + 4 v_0).
+    corner : float
+        Variance of f_0 + f_{n-1} given all of y.
     """
     n = y.shape[0]
     mean, var = np.empty(n), np.empty(n)
@@ -123,7 +125,7 @@ def _filter(y, noise, log_variances):
         to_last[j] = keep * to_last[j + 1]
         to_first[j] *= smoothed
     corner = to_first[0] + 2.0 * to_first[n - 1] + to_last[n - 1]
-    return mean, var, to_first, to_last, 1.0 / (corner + 4.0 * exp(log_variances[0]))
+    return mean, var, to_first, to_last, corner
 
 
 @kernel
@@ -138,7 +140,7 @@ def function_moments(y, noise, log_variances):
         Covariance of f_{j-1} and f_j; the first entry is that of f_{n-1} and f_0.
     """
     n = y.shape[0]
-    filtered, filtered_var, to_first, to_last, corner_gain = _filter(y, noise, log_variances)
+    filtered, filtered_var, to_first, to_last, corner = _filter(y, noise, log_variances)
     mean, var, lag = np.empty(n), np.empty(n), np.empty(n)
     mean[n - 1], var[n - 1] = filtered[n - 1], filtered_var[n - 1]
     for j in range(n - 2, -1, -1):
@@ -148,6 +150,7 @@ def function_moments(y, noise, log_variances):
         lag[j + 1] = keep * var[j + 1]
         var[j] = filtered_var[j] / (1.0 + filtered_var[j] / step) + keep * lag[j + 1]
     lag[0] = to_first[n - 1]
+    corner_gain = 1.0 / (corner + 4.0 * exp(log_variances[0]))
     shift = (mean[0] + mean[n - 1]) * corner_gain
     before = to_first[n - 1] + to_last[n - 1]
     for j in range(n):
@@ -255,8 +258,11 @@ def sweep_line(first, n_sweeps, problem, state, record, rng):
     y, counts, log_units, table = problem.y, problem.counts, problem.log_units, problem.table
     log_variances, f = state.log_variances, state.f
     n = y.shape[0]
-    n_rows = counts.sum()
-    noise = exp(state.log_noise[0]) / counts
+    n_rows = 0.0
+    noise = np.empty(n)
+    for j in range(n):
+        n_rows += counts[j]
+        noise[j] = exp(state.log_noise[0]) / counts[j]
     for sweep in range(first, first + n_sweeps):
         if problem.move_scales:
             _draw_variances(y, noise, f[0], log_units, log_variances, table, problem.width, rng)

@@ -110,11 +110,11 @@ def _predict_line(
     """
     n = problem.y.shape[0]
     workspace = splitting_workspace()
-    log_variances = np.empty(n)
+    log_variances, noise = np.empty(n), np.empty(n)
     for d in range(log_noise.shape[0]):
         for j in range(n):
             log_variances[j] = problem.log_units[j] + log_scales[d, j]
-        noise = exp(log_noise[d]) / problem.counts
+            noise[j] = exp(log_noise[d]) / problem.counts[j]
         mean, var, lag = function_moments(problem.y, noise, log_variances)
         for i in range(cell.shape[0]):
             j = cell[i]

@@ -37,22 +37,6 @@ def splitting_workspace():
 
 
 @kernel
-def _place_nodes(bottom, top, width, growth, smaller, larger):
-    """Where one child has at most half: log-shares of the smaller and the larger child.
-
-    The log-scale of the smaller child rises from ``bottom``, where its density begins,
-    to ``top``, in steps that grow away from the bulk of the density, ``width`` wide.
-    """
-    span = log1p((top - bottom) / width)
-    n = min(int(ceil(span / growth)), _MAX_NODES - 1) + 1
-    for i in range(n):
-        log_share = min(bottom - top + width * (exp(span * i / (n - 1)) - 1.0), 0.0) - log(2.0)
-        smaller[i] = log_share
-        larger[i] = log1p(-exp(log_share))
-    return n
-
-
-@kernel
 def split_share(u, t, log_rho, log_rest, table, workspace):
     """Quantile of the share R of a cell's variance that its first child has.
 
@@ -74,43 +58,48 @@ def split_share(u, t, log_rho, log_rest, table, workspace):
         log R - log(1 - R).
     """
     a = table.a
-    first, second = t - log_rho / a, t - log_rest / a
+    z, weight, mass = workspace[0], workspace[1], workspace[2]
+    # Both halves meet at R = 1/2, the second from the other end of the workspace.
+    children = (t - log_rho / a, t - log_rest / a)
     width = 4.0 * (1.0 - a) / a
     growth = _GROWTH if a < 0.75 else _GROWTH_NEAR_ONE
-    bottom = min(table.t_left, min(first, second) - log(2.0) - width)
-    z, weight, spare = workspace[0], workspace[1], workspace[2]
-    # From the smallest share of the first child up to a half, then on to the smallest
-    # of the second; z takes the log-shares first and then their difference.
-    n0 = _place_nodes(bottom, first - log(2.0), width, growth, z, spare)
-    top = -inf
-    for i in range(n0):
-        weight[i] = log_density(first + z[i], table) + log_density(second + spare[i], table)
-        z[i] -= spare[i]
-        top = max(top, weight[i])
-    n1 = _place_nodes(bottom, second - log(2.0), width, growth, z[n0:], spare)
-    n = n0 + n1
-    for i in range(n0, n):
-        weight[i] = log_density(second + z[i], table) + log_density(first + spare[i - n0], table)
-        z[i] = spare[i - n0] - z[i]
-        top = max(top, weight[i])
-    z[n0:n] = z[n0:n][::-1].copy()
-    weight[n0:n] = weight[n0:n][::-1].copy()
+    bottom = min(table.t_left, min(children[0], children[1]) - log(2.0) - width)
+    n0 = 0
+    n = 0
+    for half in range(2):
+        # Nodes of the half where this child is the smaller one.
+        first, second = children[half], children[1 - half]
+        top = first - log(2.0)
+        span = log1p((top - bottom) / width)
+        n_nodes = min(int(ceil(span / growth)), _MAX_NODES - 1) + 1
+        n = n0 + n_nodes
+        for node in range(n_nodes):
+            smaller = bottom - top + width * (exp(span * node / (n_nodes - 1)) - 1.0)
+            smaller = min(smaller, 0.0) - log(2.0)
+            larger = log1p(-exp(smaller))
+            i = node if half == 0 else n - 1 - node
+            z[i] = smaller - larger if half == 0 else larger - smaller
+            weight[i] = log_density(first + smaller, table) + log_density(second + larger, table)
+        n0 = n
 
+    highest = -inf
+    for i in range(n):
+        highest = max(highest, weight[i])
     total = 0.0
     for i in range(n):
-        weight[i] = exp(weight[i] - top)
+        weight[i] = exp(weight[i] - highest)
         if i > 0:
-            spare[i] = 0.5 * (weight[i] + weight[i - 1]) * (z[i] - z[i - 1])
-            total += spare[i]
+            mass[i] = 0.5 * (weight[i] + weight[i - 1]) * (z[i] - z[i - 1])
+            total += mass[i]
     target = u * total
-    for i in range(1, n):
-        if target <= spare[i] or i == n - 1:
-            # The density is linear between two nodes.
-            step = z[i] - z[i - 1]
-            slope = (weight[i] - weight[i - 1]) * step
-            height = weight[i - 1] * step
-            root = sqrt(max(height * height + 2.0 * slope * target, 0.0))
-            fraction = 2.0 * target / (height + root) if height + root > 0.0 else 0.5
-            return z[i - 1] + step * min(fraction, 1.0)
-        target -= spare[i]
-    return z[n - 1]
+    last = 1
+    while last < n - 1 and target > mass[last]:
+        target -= mass[last]
+        last += 1
+    # The density is linear between two nodes.
+    step = z[last] - z[last - 1]
+    height = weight[last - 1] * step
+    slope = (weight[last] - weight[last - 1]) * step
+    root = sqrt(max(height * height + 2.0 * slope * target, 0.0))
+    fraction = 2.0 * target / (height + root) if height + root > 0.0 else 0.5
+    return z[last - 1] + step * min(fraction, 1.0)

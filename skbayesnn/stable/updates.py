@@ -6,7 +6,8 @@ The weight of a cell has variance v = ν q^{2/α} s, with s positive stable of i
     log g(t) - ½ log(b + v) - δ²/(2 (b + v)),    v = exp(log_unit + t),  t = log s,
 
 since, the weight integrated out, the data see v through one Gaussian number δ whose
-variance is v plus a known b. Slice sampling (Neal 2003) in t draws from it.
+variance is v plus a known b. Slice sampling (Neal 2003, figures 3 and 5) in t draws
+from it, with at most a fixed number of steps out.
 """
 
 from math import exp, inf, log
@@ -17,6 +18,10 @@ from skbayesnn.numerics.stable_laws import log_density
 # Bounds of the noise variance, relative to that of y. Rows that repeat an input and
 # its target exactly would otherwise send it to zero, where the posterior is improper.
 LOG_NOISE_BOUNDS = (log(1e-10), log(1e10))
+
+# Steps out, shared at random between the two sides: from a start in the far tails the
+# slice has a length without bound.
+_MAX_STEPS = 40
 
 
 @kernel
@@ -59,10 +64,14 @@ def draw_log_variance(log_variance, log_unit, b, delta2, table, width, rng):
     level = _log_scale_target(t, log_unit, b, delta2, table) - rng.standard_exponential()
     left = t - width * rng.random()
     right = left + width
-    while _log_scale_target(left, log_unit, b, delta2, table) > level:
+    steps_left = int(_MAX_STEPS * rng.random())
+    steps_right = _MAX_STEPS - 1 - steps_left
+    while steps_left > 0 and _log_scale_target(left, log_unit, b, delta2, table) > level:
         left -= width
-    while _log_scale_target(right, log_unit, b, delta2, table) > level:
+        steps_left -= 1
+    while steps_right > 0 and _log_scale_target(right, log_unit, b, delta2, table) > level:
         right += width
+        steps_right -= 1
     while True:
         proposal = left + (right - left) * rng.random()
         if _log_scale_target(proposal, log_unit, b, delta2, table) >= level:
@@ -108,10 +117,14 @@ def draw_log_noise(log_noise, n, rss, rng):
     level = _log_noise_target(log_noise, n, rss) - rng.standard_exponential()
     left = log_noise - rng.random()
     right = left + 1.0
-    while _log_noise_target(left, n, rss) > level:
+    steps_left = int(_MAX_STEPS * rng.random())
+    steps_right = _MAX_STEPS - 1 - steps_left
+    while steps_left > 0 and _log_noise_target(left, n, rss) > level:
         left -= 1.0
-    while _log_noise_target(right, n, rss) > level:
+        steps_left -= 1
+    while steps_right > 0 and _log_noise_target(right, n, rss) > level:
         right += 1.0
+        steps_right -= 1
     while True:
         proposal = left + (right - left) * rng.random()
         if _log_noise_target(proposal, n, rss) >= level:
