@@ -149,7 +149,7 @@ def sweep_blocks(n_warmup, n_sweeps):
     return [(start, stop - start) for start, stop in zip(starts, stops, strict=True)]
 
 
-def run_chain(sweep, record, n_warmup, estimator, context, attributes):
+def run_chain(sweep, record, n_warmup, estimator, data, context, attributes):
     """Run a chain block by block and report each block to scikit-learn's callbacks.
 
     Parameters
@@ -163,6 +163,8 @@ def run_chain(sweep, record, n_warmup, estimator, context, attributes):
         Sweeps before number zero.
     estimator : estimator
         What callbacks are told is fitted.
+    data : tuple of ndarray
+        X and y, for callbacks.
     context : sklearn.callback.CallbackContext
         Of this chain; it has a subtask for each block.
     attributes : callable
@@ -174,16 +176,17 @@ def run_chain(sweep, record, n_warmup, estimator, context, attributes):
     record : Record
         What was filled: shorter where a callback has asked to stop.
     """
-    context.call_on_fit_task_begin(estimator=estimator)
+    told = dict(zip(("estimator", "X", "y"), (estimator, *data), strict=True))
+    context.call_on_fit_task_begin(**told)
     for first, n_sweeps in sweep_blocks(n_warmup, record.log_noise.size):
         block = context.subcontext(task_name="sweeps")
-        block.call_on_fit_task_begin(estimator=estimator)
+        block.call_on_fit_task_begin(**told)
         sweep(first, n_sweeps)
         n_draws = max(first + n_sweeps, 0) // record.thin
         so_far = partial(attributes, [record.first(n_draws)]) if n_draws else None
-        stop = block.call_on_fit_task_end(estimator=estimator, reconstruction_attributes=so_far)
+        stop = block.call_on_fit_task_end(**told, reconstruction_attributes=so_far)
         if stop and n_draws:
             record = record.first(n_draws)
             break
-    context.call_on_fit_task_end(estimator=estimator)
+    context.call_on_fit_task_end(**told)
     return record

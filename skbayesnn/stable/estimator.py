@@ -63,7 +63,7 @@ class StableNNRegressor(
         far from the data: the median, the quantiles and the density always do.
     n_chains : int, default=4
         Number of independent chains.
-    n_warmup : int, default=1000
+    n_warmup : int, default=500
         Sweeps of each chain that are thrown away.
     n_draws : int, default=250
         Draws kept of each chain; predictions mix all ``n_chains * n_draws``.
@@ -126,7 +126,7 @@ class StableNNRegressor(
     >>> X = np.linspace(-2, 2, 30).reshape(-1, 1)
     >>> y = np.where(X[:, 0] < 0.5, 0.0, 10.0)
     >>> model = StableNNRegressor(random_state=0).fit(X, y)
-    >>> model.predict([[0.3], [0.7]]).round(1)
+    >>> model.predict([[0.3], [0.7]]).round(1) + 0.0
     array([ 0., 10.])
     >>> model.predict_interval([[0.3], [0.7]]).shape
     (2, 2)
@@ -143,7 +143,7 @@ class StableNNRegressor(
         normalize_y=True,
         point_estimate="median",
         n_chains=4,
-        n_warmup=1000,
+        n_warmup=500,
         n_draws=250,
         thin=4,
         n_jobs=None,
@@ -213,10 +213,11 @@ class StableNNRegressor(
         X, y = validate_data(
             self, X, y, dtype=np.float64, order="C", y_numeric=True, ensure_min_samples=2
         )
+        y = y.astype(np.float64)
         self._location, self._scale = _location_and_scale(y) if self.normalize_y else (0.0, 1.0)
         rows, targets = _distinct_rows(X, (y - self._location) / self._scale)
 
-        *chain_rngs, rng = spawn_generators(self.random_state, self.n_chains + 1)
+        *chains, rng = spawn_generators(self.random_state, self.n_chains + 1)
         cells = self._make_cells(rows, rng)
         log_noise = None
         if self.noise_variance != "sample":
@@ -240,13 +241,14 @@ class StableNNRegressor(
         with threadpool_limits(1, user_api="blas"):
             records = Parallel(n_jobs=self.n_jobs, prefer="threads")(
                 delayed(run_chain)(
-                    *cells.new_chain(problem, prior, monitored, self.n_draws, self.thin, rng),
+                    *cells.new_chain(problem, prior, monitored, self.n_draws, self.thin, chain),
                     self.n_warmup,
                     self,
+                    (X, y),
                     context.subcontext(task_name="chain", task_id=i, max_subtasks=n_blocks),
                     attributes,
                 )
-                for i, rng in enumerate(chain_rngs)
+                for i, chain in enumerate(chains)
             )
         for name, value in attributes(records).items():
             setattr(self, name, value)

@@ -12,8 +12,8 @@ a Kalman filter gives every conditional law in O(n), without an inverse or a dif
 of nearly equal numbers, even where some v's underflow to zero and others overflow.
 
 A sweep draws each v_j with all of f but f_0 integrated out (forward messages updated as
-the sweep goes, backward messages computed before it), then f, then the noise variance,
-then proposes to exchange the variances of neighbouring cells, which moves a jump from a
+the sweep goes, backward messages computed before it), then the noise variance in the
+same way, then f and the noise variance given f, then proposes to exchange the variances of neighbouring cells, which moves a jump from a
 gap to the next.
 """
 
@@ -23,7 +23,12 @@ import numpy as np
 
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.numerics.stable_laws import log_density
-from skbayesnn.stable.updates import draw_log_noise, draw_log_variance
+from skbayesnn.stable.updates import (
+    draw_log_noise,
+    draw_log_variance,
+    log_noise_prior,
+    propose_log_noise,
+)
 
 
 def arc(x0, x1):
@@ -212,6 +217,39 @@ def _draw_variances(y, noise, f_first, log_units, log_variances, table, width, r
 
 
 @kernel
+def _log_evidence(y, counts, within, log_noise, f_first, log_variances):
+    """Log-likelihood of log σ² with all of f but f_0 integrated out."""
+    n = y.shape[0]
+    noise = exp(log_noise)
+    mean, var = f_first, 0.0
+    total, n_rows = within / noise, 0.0
+    for j in range(n):
+        if j > 0:
+            var += 4.0 * exp(log_variances[j])
+        here = noise / counts[j]
+        total += log((var + here) / here) + (y[j] - mean) ** 2 / (var + here)
+        n_rows += counts[j]
+        gain = 1.0 / (1.0 + here / var) if var > 0.0 else 0.0
+        mean += gain * (y[j] - mean)
+        var = gain * here
+    var += 4.0 * exp(log_variances[0])
+    return -0.5 * (total + n_rows * log_noise + log(var) + (mean + f_first) ** 2 / var)
+
+
+@kernel
+def _move_noise(y, counts, within, n_rows, log_noise, f_first, log_variances, rng):
+    """A Metropolis step in log σ² that f does not hold back, as it does where σ² is small."""
+    proposal = propose_log_noise(log_noise, n_rows, rng)
+    log_ratio = (
+        log_noise_prior(proposal)
+        - log_noise_prior(log_noise)
+        + _log_evidence(y, counts, within, proposal, f_first, log_variances)
+        - _log_evidence(y, counts, within, log_noise, f_first, log_variances)
+    )
+    return proposal if -rng.standard_exponential() < log_ratio else log_noise
+
+
+@kernel
 def _exchange_neighbours(y, noise, log_units, log_variances, f, table, rng):
     """Propose to exchange v_j and v_{j+1}, f_j integrated out given its neighbours; draw f_j."""
     n = y.shape[0]
@@ -266,6 +304,12 @@ def sweep_line(first, n_sweeps, problem, state, record, rng):
     for sweep in range(first, first + n_sweeps):
         if problem.move_scales:
             _draw_variances(y, noise, f[0], log_units, log_variances, table, problem.width, rng)
+        if problem.move_noise:
+            state.log_noise[0] = _move_noise(
+                y, counts, problem.within, n_rows, state.log_noise[0], f[0], log_variances, rng
+            )
+            for j in range(n):
+                noise[j] = exp(state.log_noise[0]) / counts[j]
         draw_function(y, noise, log_variances, rng, f)
         if problem.move_noise:
             rss = problem.within

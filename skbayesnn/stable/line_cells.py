@@ -129,10 +129,12 @@ def _predict_line(
             # Through infinity f changes its sign.
             sign = 1.0 if j > 0 else -1.0
             means[i, d] = side[i] * (left * mean[j - 1] + sign * right * mean[j])
-            variances[i, d] = (
+            # Below zero by rounding at most.
+            variances[i, d] = max(
                 left * left * var[j - 1]
                 + right * right * var[j]
-                + 2.0 * sign * left * right * lag[j]
+                + 2.0 * sign * left * right * lag[j],
+                0.0,
             )
             if left > 0.0 and right > 0.0:
                 spread = log_variances[j] - softplus(z) - softplus(-z)

@@ -18,7 +18,12 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.stable.chain import new_record, start_state
-from skbayesnn.stable.updates import draw_log_noise, draw_log_variance
+from skbayesnn.stable.updates import (
+    draw_log_noise,
+    draw_log_variance,
+    log_noise_prior,
+    propose_log_noise,
+)
 
 _SWEEPS_A_JOINT_DRAW = 10
 # Weights with a prior variance above this many noise variances stay as they are in a
@@ -110,30 +115,97 @@ class _UnitChain:
             )
 
     def _draw_weights(self):
-        """Draw all weights at once given their variances, by the smaller of two systems."""
-        log_noise = self.state.log_noise[0]
-        free = self.state.log_variances < log_noise + _LOG_MAX_SIGNAL
+        """Draw log σ² with the weights integrated out, then all weights at once.
+
+        By the smaller of two linear systems, n x n or M x M.
+        """
+        log_noise = self.state.log_noise
+        free = self.state.log_variances < log_noise[0] + _LOG_MAX_SIGNAL
         residual = self.y - self.weights[~free] @ self.signs[~free]
         scale = np.exp(0.5 * self.state.log_variances[free])
-        sigma = exp(0.5 * log_noise)
-        z = self.rng.standard_normal(scale.size)
         if self.gram is None:
-            # Matheron's rule: a draw from the prior, corrected by the n x n system.
-            design = self.signs[free] * scale[:, None]
-            system = design.T @ design
-            system.flat[:: system.shape[0] + 1] += sigma**2
-            residual -= z @ design + sigma * self.rng.standard_normal(residual.size)
-            factor = cholesky(system, lower=True, overwrite_a=True, check_finite=False)
-            z += design @ cho_solve((factor, True), residual, check_finite=False)
+            joint = _JointByRows(self.signs[free] * scale[:, None], residual)
         else:
-            # The posterior precision of the standardised weights, M x M.
-            system = self.gram[np.ix_(free, free)] * np.outer(scale, scale / sigma**2)
-            system.flat[:: system.shape[0] + 1] += 1.0
-            factor = cholesky(system, lower=True, overwrite_a=True, check_finite=False)
-            linear = scale * (self.signs[free] @ residual) / sigma**2
-            z += solve_triangular(factor, linear, lower=True, check_finite=False)
-            z = solve_triangular(factor, z, lower=True, trans=1, check_finite=False)
-        self.weights[free] = scale * z
+            gram = self.gram[np.ix_(free, free)] * np.outer(scale, scale)
+            joint = _JointByUnits(gram, scale * (self.signs[free] @ residual), residual)
+        evidence = joint.set_noise(exp(log_noise[0]))
+        if self.problem.move_noise:
+            within, n_rows = self.problem.within, self.problem.counts.sum()
+            n_repeats = n_rows - residual.size
+            proposal = propose_log_noise(log_noise[0], n_rows, self.rng)
+            log_ratio = log_noise_prior(proposal) - log_noise_prior(log_noise[0])
+            if log_ratio > -np.inf:
+                log_ratio += joint.set_noise(exp(proposal)) - evidence
+                log_ratio -= 0.5 * within * (exp(-proposal) - exp(-log_noise[0]))
+                log_ratio -= 0.5 * n_repeats * (proposal - log_noise[0])
+            if -self.rng.standard_exponential() < log_ratio:
+                log_noise[0] = proposal
+            else:
+                joint.set_noise(exp(log_noise[0]))
+        self.weights[free] = scale * joint.draw(self.rng)
+
+
+class _JointByRows:
+    """Standardised weights z ~ N(0, I) given y = A'z + noise, by the n x n system.
+
+    Parameters
+    ----------
+    design : ndarray of shape (n_units, n)
+        A.
+    y : ndarray of shape (n,)
+    """
+
+    def __init__(self, design, y):
+        self.design, self.y = design, y
+        self.gram = design.T @ design
+
+    def set_noise(self, noise):
+        """Factor the system for this noise variance; return the log evidence of y."""
+        self.noise = noise
+        system = self.gram.copy()
+        system.flat[:: system.shape[0] + 1] += noise
+        self.factor = cholesky(system, lower=True, overwrite_a=True, check_finite=False)
+        white = solve_triangular(self.factor, self.y, lower=True, check_finite=False)
+        return -np.log(np.diag(self.factor)).sum() - 0.5 * white @ white
+
+    def draw(self, rng):
+        """Matheron's rule: a draw from the prior, corrected by what y says."""
+        z = rng.standard_normal(self.design.shape[0])
+        error = self.y - z @ self.design - sqrt(self.noise) * rng.standard_normal(self.y.size)
+        return z + self.design @ cho_solve((self.factor, True), error, check_finite=False)
+
+
+class _JointByUnits:
+    """The same by the M x M system, the posterior precision of z.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (n_units, n_units)
+        A A'.
+    linear : ndarray of shape (n_units,)
+        A y.
+    y : ndarray of shape (n,)
+    """
+
+    def __init__(self, gram, linear, y):
+        self.gram, self.linear, self.y = gram, linear, y
+
+    def set_noise(self, noise):
+        """Factor the system for this noise variance; return the log evidence of y."""
+        system = self.gram / noise
+        system.flat[:: system.shape[0] + 1] += 1.0
+        self.factor = cholesky(system, lower=True, overwrite_a=True, check_finite=False)
+        self.white = solve_triangular(
+            self.factor, self.linear / noise, lower=True, check_finite=False
+        )
+        quadratic = self.y @ self.y / noise - self.white @ self.white
+        log_determinant = np.log(np.diag(self.factor)).sum() + 0.5 * self.y.size * log(noise)
+        return -log_determinant - 0.5 * quadratic
+
+    def draw(self, rng):
+        """The posterior mean and a draw of the posterior's deviation in one solve."""
+        z = self.white + rng.standard_normal(self.white.size)
+        return solve_triangular(self.factor, z, lower=True, trans=1, check_finite=False)
 
 
 @kernel

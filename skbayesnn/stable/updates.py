@@ -10,7 +10,7 @@ variance is v plus a known b. Slice sampling (Neal 2003, figures 3 and 5) in t d
 from it, with at most a fixed number of steps out.
 """
 
-from math import exp, inf, log
+from math import exp, inf, log, sqrt
 
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.numerics.stable_laws import log_density
@@ -86,19 +86,31 @@ def draw_log_variance(log_variance, log_unit, b, delta2, table, width, rng):
 
 
 @kernel
-def _log_noise_target(x, n, rss):
-    """Log-density of x = log σ² with σ² half-Cauchy: N(residuals; 0, σ²) σ²/(1 + σ⁴)."""
+def log_noise_prior(x):
+    """Log-density of x = log σ² with σ² half-Cauchy: σ²/(1 + σ⁴), up to a constant.
+
+    In units of the variance of y (Algorithm S.2), cut at :data:`LOG_NOISE_BOUNDS`.
+    """
     if x < LOG_NOISE_BOUNDS[0] or x > LOG_NOISE_BOUNDS[1]:
         return -inf
-    return (1.0 - 0.5 * n) * x - 0.5 * rss * exp(-x) - log(1.0 + exp(2.0 * x))
+    return x - log(1.0 + exp(2.0 * x))
+
+
+@kernel
+def propose_log_noise(log_noise, n, rng):
+    """A symmetric proposal, around the spread √(2/n) of log σ² given n residuals."""
+    return log_noise + 1.5 * sqrt(2.0 / n) * exp(rng.standard_normal()) * rng.standard_normal()
+
+
+@kernel
+def _log_noise_target(x, n, rss):
+    """Log-density of x = log σ² given the residuals."""
+    return log_noise_prior(x) - 0.5 * (n * x + rss * exp(-x))
 
 
 @kernel
 def draw_log_noise(log_noise, n, rss, rng):
     """One slice-sampling update of log σ² given the residual sum of squares.
-
-    The prior is σ² half-Cauchy (Algorithm S.2 of the paper) in units of the variance
-    of y, cut at :data:`LOG_NOISE_BOUNDS`.
 
     Parameters
     ----------
@@ -129,6 +141,8 @@ def draw_log_noise(log_noise, n, rss, rng):
         proposal = left + (right - left) * rng.random()
         if _log_noise_target(proposal, n, rss) >= level:
             return proposal
+        if proposal == log_noise or right - left <= 1e-13 * (1.0 + abs(log_noise)):
+            return log_noise
         if proposal < log_noise:
             left = proposal
         else:
