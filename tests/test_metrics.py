@@ -40,7 +40,9 @@ class RidgeMixture(ProbabilisticRegressorMixin, RegressorMixin, BaseEstimator):
         X = validate_data(self, X, dtype=np.float64, reset=False)
         mean = self.mean_ + (X - self.center_) @ self.coef_
         means = np.repeat(mean[:, None], 2, axis=1)
-        return PredictiveMixture([0.5, 0.5], means, np.full_like(means, 1.0) * self.noise_ * [0.5, 1.5])
+        return PredictiveMixture(
+            [0.5, 0.5], means, np.full_like(means, 1.0) * self.noise_ * [0.5, 1.5]
+        )
 
 
 @parametrize_with_checks([RidgeMixture()])
@@ -97,7 +99,9 @@ def test_scores_are_their_definitions(model, data):
     assert metrics.mean_crps(y, distribution) == np.mean(distribution.crps(y))
     levels = (0.1, 0.5, 0.7)
     quantiles = distribution.quantile(levels)
-    expected = np.mean([sklearn_pinball(y, q, alpha=a) for q, a in zip(quantiles.T, levels, strict=True)])
+    expected = np.mean(
+        [sklearn_pinball(y, q, alpha=a) for q, a in zip(quantiles.T, levels, strict=True)]
+    )
     assert metrics.mean_pinball_loss(y, quantiles, levels) == pytest.approx(expected, rel=1e-12)
     interval = distribution.interval(0.5)
     inside = [low <= v <= high for v, (low, high) in zip(y, interval, strict=True)]

@@ -82,9 +82,7 @@ def test_quantiles_at_any_scale(scale):
 
 
 def test_quantiles_of_components_of_very_different_scales():
-    mixture = PredictiveMixture(
-        [0.4, 0.3, 0.3], [[0.0, 1e-8, 1e8]], [[1e-20, 1e-18, 1e12]]
-    )
+    mixture = PredictiveMixture([0.4, 0.3, 0.3], [[0.0, 1e-8, 1e8]], [[1e-20, 1e-18, 1e12]])
     levels = np.array([0.01, 0.2, 0.45, 0.69, 0.71, 0.85, 0.999])
     np.testing.assert_allclose(mixture.cdf(mixture.quantile(levels)), levels[None], rtol=1e-9)
     # Between 0.7 and the far component there is nothing: the quantile is its lower end.
@@ -94,7 +92,9 @@ def test_quantiles_of_components_of_very_different_scales():
 
 def test_point_masses():
     mixture = PredictiveMixture([0.25, 0.75], [[1.0, 2.0]], [[0.0, 0.0]])
-    np.testing.assert_array_equal(mixture.cdf(np.array([[0.9, 1.0, 1.5, 2.0]])), [[0, 0.25, 0.25, 1]])
+    np.testing.assert_array_equal(
+        mixture.cdf(np.array([[0.9, 1.0, 1.5, 2.0]])), [[0, 0.25, 0.25, 1]]
+    )
     np.testing.assert_allclose(mixture.quantile([0.1, 0.2, 0.3, 0.9]), [[1, 1, 2, 2]])
     np.testing.assert_array_equal(mixture.logpdf(1.0), [np.inf])
     np.testing.assert_array_equal(mixture.logpdf(1.5), [-np.inf])

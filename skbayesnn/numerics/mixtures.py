@@ -171,7 +171,7 @@ def mixture_crps(y, weights, means, sds, table, out):
             error += w[k] * _expected_abs(y[i] - m[k], s[k], table)
             pairs = 0.5 * w[k] * _expected_abs(0.0, sqrt(2.0) * s[k], table)
             variance = s[k] * s[k]
-            for l in range(k):
-                pairs += w[l] * _expected_abs(m[k] - m[l], sqrt(variance + s[l] * s[l]), table)
+            for j in range(k):
+                pairs += w[j] * _expected_abs(m[k] - m[j], sqrt(variance + s[j] * s[j]), table)
             spread += w[k] * pairs
         out[i] = error - spread

@@ -38,9 +38,7 @@ class LineCells:
         """A function that runs sweeps of a new chain, and the record that it fills."""
         state = start_state(problem, prior, rng)
         record = new_record(self.x.size, monitored, n_draws, thin)
-        return partial(
-            sweep_line, problem=problem, state=state, record=record, rng=rng
-        ), record
+        return partial(sweep_line, problem=problem, state=state, record=record, rng=rng), record
 
     def _locate(self, x):
         """The cell of each x, and the logarithms of its shares to the left and right of x.
@@ -87,9 +85,7 @@ class LineCells:
         x = np.ascontiguousarray(X[:, 0])
         means = np.empty((x.size, log_noise.size))
         variances = np.empty_like(means)
-        _predict_line(
-            problem, log_scales, log_noise, levels, *self._locate(x), means, variances
-        )
+        _predict_line(problem, log_scales, log_noise, levels, *self._locate(x), means, variances)
         return means, variances
 
 
@@ -110,21 +106,20 @@ def _predict_line(
     """
     n = problem.y.shape[0]
     workspace = splitting_workspace()
-    log_variances, noise = np.empty(n), np.empty(n)
+    log_variances, steps, noise = np.empty(n), np.empty(n), np.empty(n)
     for d in range(log_noise.shape[0]):
         for j in range(n):
             log_variances[j] = problem.log_units[j] + log_scales[d, j]
+            steps[j] = 4.0 * exp(log_variances[j])
             noise[j] = exp(log_noise[d]) / problem.counts[j]
-        mean, var, lag = function_moments(problem.y, noise, log_variances)
+        mean, var, lag = function_moments(problem.y, noise, steps)
         for i in range(cell.shape[0]):
             j = cell[i]
             if log_left[i] == -inf or log_right[i] == -inf or not problem.move_scales:
                 z = log_left[i] - log_right[i]
             else:
                 t = float(log_scales[d, j])
-                z = split_share(
-                    levels[d], t, log_left[i], log_right[i], problem.table, workspace
-                )
+                z = split_share(levels[d], t, log_left[i], log_right[i], problem.table, workspace)
             right, left = 1.0 / (1.0 + exp(-z)), 1.0 / (1.0 + exp(z))
             # Through infinity f changes its sign.
             sign = 1.0 if j > 0 else -1.0

@@ -71,7 +71,7 @@ def split_share(u, t, log_rho, log_rest, table, workspace):
         first, second = children[half], children[1 - half]
         top = first - log(2.0)
         span = log1p((top - bottom) / width)
-        n_nodes = min(int(ceil(span / growth)), _MAX_NODES - 1) + 1
+        n_nodes = min(ceil(span / growth), _MAX_NODES - 1) + 1
         n = n0 + n_nodes
         for node in range(n_nodes):
             smaller = bottom - top + width * (exp(span * node / (n_nodes - 1)) - 1.0)

@@ -10,7 +10,6 @@ draw of v_l: two BLAS-1 calls a unit, O(n M) a sweep. Units that agree on most r
 their weights slowly in this way, so every few sweeps all weights are drawn at once.
 """
 
-from functools import partial
 from math import exp, log, sqrt
 
 import numpy as np

@@ -76,6 +76,22 @@ def test_the_median_finds_three_jumps(jumps):
         assert (right - left) / size > 0.75
 
 
+def test_intervals_cover_fresh_observations():
+    """Section 4.1, forty data sets: 90 % intervals of new noisy observations."""
+    rng = np.random.default_rng(0)
+    x = np.linspace(-2, 2, 40)
+    new = rng.uniform(-2, 2, 100)
+    inside = []
+    for seed in range(40):
+        y = three_jumps(x) + 0.5 * rng.standard_normal(40)
+        model = StableNNRegressor(random_state=seed, n_chains=2).fit(x[:, None], y)
+        low, high = model.predict_interval(new[:, None]).T
+        fresh = three_jumps(new) + 0.5 * rng.standard_normal(new.size)
+        inside.append(np.mean((low <= fresh) & (fresh <= high)))
+    # The standard error over data sets is about 0.01.
+    assert 0.85 < np.mean(inside) < 0.95
+
+
 @unconverged
 def test_the_same_seed_gives_the_same_result_whatever_n_jobs(jumps, table):
     for X, y in (jumps, table):
@@ -272,7 +288,9 @@ def test_progress_bar_shows_chains_and_sweeps(jumps, capfd):
     pipeline = make_pipeline(StandardScaler(), short()).set_callbacks(ProgressBar(2))
     pipeline.fit(*jumps)
     assert "chain" in capfd.readouterr().out
-    search = GridSearchCV(pipeline.set_callbacks(), {"stablennregressor__alpha": [1.0, 1.5]}, cv=2, n_jobs=2)
+    search = GridSearchCV(
+        pipeline.set_callbacks(), {"stablennregressor__alpha": [1.0, 1.5]}, cv=2, n_jobs=2
+    )
     search.set_callbacks(ProgressBar(None)).fit(*jumps)
     assert "chain" in capfd.readouterr().out
 
