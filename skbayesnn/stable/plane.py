@@ -21,7 +21,6 @@ from skbayesnn.stable.plane_areas import (
     SMALLEST_MASS,
     angle_between,
     polygon_areas,
-    positive_shares,
 )
 from skbayesnn.stable.plane_arrangement import (
     CLOSED,
@@ -116,7 +115,7 @@ def plane_cells(X):
     swaps[swaps[:, OPENED] < n, OPENED] = -1
     first = np.arange(n, dtype=np.int32)
     cells = PlaneCells(points, rows.reshape(-1), masses, first, swaps, polygons)
-    cells = _keep(cells, masses >= SMALLEST_MASS)
+    cells = keep_cells(cells, masses >= SMALLEST_MASS)
     return cells._replace(polygons=_with_midpoints(cells.points, cells.polygons))
 
 
@@ -131,8 +130,18 @@ def _crossings(points, swaps):
     return directions, angle_between(*low.T, *high.T)
 
 
-def _keep(cells, kept):
-    """Drop the cells where ``kept`` is false."""
+def keep_cells(cells, kept):
+    """Drop the cells where ``kept`` is false.
+
+    Parameters
+    ----------
+    cells : PlaneCells
+    kept : ndarray of bool, shape (n_cells,)
+
+    Returns
+    -------
+    cells : PlaneCells
+    """
     number = np.where(kept, np.cumsum(kept, dtype=np.int32) - 1, -1).astype(np.int32)
     number = np.append(number, np.int32(-1))  # for those that are -1 already
     swaps = cells.swaps.copy()
@@ -224,6 +233,23 @@ def signs_gram(cells, v):
     gram = np.empty((n, n))
     products.signs_gram(cells.first, cells.swaps, v, gram)
     return gram
+
+
+def neighbours(cells):
+    """List the pairs of cells whose signs differ, up to a global sign, in one point.
+
+    Parameters
+    ----------
+    cells : PlaneCells
+
+    Returns
+    -------
+    pairs : ndarray of int32, shape (n_pairs, 3)
+        The two cells and the point; an edge of the arrangement each.
+    """
+    table = np.empty((2 * len(cells.swaps), 3), np.int32)
+    count = products.neighbour_pairs(cells.first, cells.swaps, table)
+    return table[:count]
 
 
 def signs(cells):

@@ -106,3 +106,27 @@ def signs_explicit(first, swaps, signs):
         if swaps[t, OPENED] >= 0:
             for i in range(n):
                 signs[i, swaps[t, OPENED]] = 1 if place[i] >= gap else -1
+
+
+@kernel
+def neighbour_pairs(first, swaps, pairs):
+    """Write the cells on both sides of each edge, and its line; return how many."""
+    n = first.size
+    last = np.zeros(n + 1, np.int64)
+    cell = np.empty(n + 1, np.int32)
+    for gap in range(n + 1):
+        cell[gap] = first[gap % n]
+    for t in range(len(swaps)):
+        last[swaps[t, GAP]] = t
+    count = 0
+    for t in range(len(swaps)):
+        gap = swaps[t, GAP]
+        cell[gap] = first[n - gap] if last[gap] == t else swaps[t, OPENED]
+        # The two edges that begin at this swap: each edge begins at one.
+        for edge in range(2):
+            lower, upper = cell[gap - 1 + edge], cell[gap + edge]
+            if lower >= 0 and upper >= 0:
+                pairs[count, 0], pairs[count, 1] = lower, upper
+                pairs[count, 2] = swaps[t, LOW] if edge else swaps[t, HIGH]
+                count += 1
+    return count
