@@ -19,7 +19,6 @@ import numpy as np
 from skbayesnn.stable import plane_products as products
 from skbayesnn.stable.plane_areas import (
     SMALLEST_MASS,
-    angle_between,
     polygon_areas,
 )
 from skbayesnn.stable.plane_arrangement import (
@@ -123,11 +122,13 @@ def _crossings(points, swaps):
     """Unit vectors in which the circles of two points cross, w2 >= 0, and their angles."""
     low, high = points[swaps[:, LOW]], points[swaps[:, HIGH]]
     step1, step2 = (high - low).T
-    directions = np.column_stack([step2 * low[:, 0] - step1 * low[:, 1], -step2, step1])
-    scale = np.abs(directions).max(axis=1, keepdims=True, initial=0.0)
-    directions /= scale
-    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    return directions, angle_between(*low.T, *high.T)
+    # From the point nearer to the origin, where less cancels.
+    nearer = np.where((low**2).sum(1, keepdims=True) < (high**2).sum(1, keepdims=True), low, high)
+    offset = step2 * nearer[:, 0] - step1 * nearer[:, 1]
+    directions = np.column_stack([offset, -step2, step1])
+    norms = np.linalg.norm(directions, axis=1)
+    angles = np.arctan2(norms, 1.0 + np.einsum("ij,ij->i", low, high))
+    return directions / norms[:, None], angles
 
 
 def keep_cells(cells, kept):

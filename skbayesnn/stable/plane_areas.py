@@ -26,7 +26,12 @@ ON_CIRCLE = 8 * np.finfo(float).eps
 def angle_between(x1, x2, z1, z2):
     """Angle between (1, x1, x2) and (1, z1, z2), with a small relative error if tiny."""
     step1, step2 = z1 - x1, z2 - x2
-    cross = np.sqrt(step1 * step1 + step2 * step2 + (step2 * x1 - step1 * x2) ** 2)
+    # x1 z2 - x2 z1, from the point nearer to the origin, where less cancels.
+    if x1 * x1 + x2 * x2 < z1 * z1 + z2 * z2:
+        twist = step2 * x1 - step1 * x2
+    else:
+        twist = step2 * z1 - step1 * z2
+    cross = np.sqrt(step1 * step1 + step2 * step2 + twist * twist)
     return np.arctan2(cross, 1.0 + x1 * z1 + x2 * z2)
 
 
@@ -158,16 +163,21 @@ def positive_shares(start, corners, bends, line, side, masses, points, star, sha
     buffer = np.empty((largest + 2, 4))
     for k in range(len(masses)):
         any_positive = any_negative = False
-        total = 0.0
         for c in range(start[k], start[k + 1]):
             height = normal0 * corners[c, 0] + normal1 * corners[c, 1] + normal2 * corners[c, 2]
             heights[c - start[k]] = height
-            total += height
             any_positive |= height > ON_CIRCLE
             any_negative |= height < -ON_CIRCLE
-        # A cell all of whose corners are on the circle is as thin as rounding.
-        shares[k] = 1.0 if any_positive or (not any_negative and total > 0.0) else 0.0
-        if any_positive and any_negative:
+        shares[k] = 1.0 if any_positive else 0.0
+        if not any_positive and not any_negative:
+            # As thin as rounding, or else a half sphere, on the side of its long edges.
+            cosine = 0.0
+            for c in range(start[k], start[k + 1]):
+                if bends[c] == 0.0:
+                    i = line[c]
+                    cosine += side[c] * (1.0 + points[i, 0] * star[0] + points[i, 1] * star[1])
+            shares[k] = 1.0 if cosine > 0.0 else 0.0
+        elif any_positive and any_negative:
             here = slice(start[k], start[k + 1])
             polygon = (corners[here], bends[here], line[here], side[here])
             local = heights[: start[k + 1] - start[k]]
