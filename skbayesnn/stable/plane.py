@@ -246,7 +246,8 @@ def neighbours(cells):
     Returns
     -------
     pairs : ndarray of int32, shape (n_pairs, 3)
-        The two cells and the point; an edge of the arrangement each.
+        The two cells and the point; an edge of the arrangement each. A cell is in no pair
+        where all those around it were dropped for their masses.
     """
     table = np.empty((2 * len(cells.swaps), 3), np.int32)
     count = products.neighbour_pairs(cells.first, cells.swaps, table)

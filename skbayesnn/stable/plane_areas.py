@@ -36,30 +36,31 @@ def angle_between(x1, x2, z1, z2):
 
 
 @kernel
-def polygon_area(corners, bends):
+def polygon_area(corners, bends, begin, end):
     """Area of a convex spherical polygon.
 
     Parameters
     ----------
-    corners : ndarray of shape (n_corners, 3)
+    corners : ndarray of shape (n, 3)
         Unit vectors, clockwise as seen from outside the sphere.
-    bends : ndarray of shape (n_corners,)
+    bends : ndarray of shape (n,)
         See the head of this file.
+    begin, end : int
+        The polygon has the corners ``begin`` to ``end - 1``.
 
     Returns
     -------
     area : float
         Not negative, and zero for corners that rounding has put in a wrong order.
     """
-    n_corners = len(corners)
-    small = n_corners > 2
+    small = end - begin > 2
     area = 0.0
-    k = 1
-    while small and k < n_corners:
-        p0, p1, p2 = corners[0, 0], corners[0, 1], corners[0, 2]
+    k = begin + 1
+    while small and k < end:
+        p0, p1, p2 = corners[begin, 0], corners[begin, 1], corners[begin, 2]
         b0, b1, b2 = corners[k, 0], corners[k, 1], corners[k, 2]
         small = p0 * b0 + p1 * b1 + p2 * b2 > 0.5
-        if k > 1:
+        if k > begin + 1:
             a0, a1, a2 = corners[k - 1, 0], corners[k - 1, 1], corners[k - 1, 2]
             # Differences first: the determinant of three near vectors would cancel.
             u0, u1, u2 = a0 - p0, a1 - p1, a2 - p2
@@ -73,7 +74,7 @@ def polygon_area(corners, bends):
         k += 1
     if not small:
         area = 2.0 * np.pi
-        for k in range(n_corners):
+        for k in range(begin, end):
             area += bends[k]
             if bends[k] > 0.0:
                 area -= np.pi
@@ -84,68 +85,70 @@ def polygon_area(corners, bends):
 def polygon_areas(start, corners, bends, areas):
     """Write the area of each polygon, ``start`` giving its first corner, into ``areas``."""
     for k in range(len(areas)):
-        here = slice(start[k], start[k + 1])
-        areas[k] = polygon_area(corners[here], bends[here])
+        areas[k] = polygon_area(corners, bends, start[k], start[k + 1])
 
 
 @kernel
-def _part_area(corners, bends, line, side, heights, points, star, positive, buffer):
-    """Area of the part of a polygon on one side of the circle of the point ``star``.
+def _part_area(
+    begin, end, corners, bends, line, side, points, star, heights, sense, part, part_bends
+):
+    """Area of the part of a polygon where the point ``star`` has the sign ``sense``.
 
-    ``buffer``, of shape (n_corners + 2, 4), is for the corners of the part and its bends.
+    ``heights`` are those of the corners above the circle of ``star``; ``part`` and
+    ``part_bends`` have room for the corners of the part, at most two more.
     """
-    n_corners = len(heights)
-    sense = 1.0 if positive else -1.0
-    first = 0
+    n_corners = end - begin
+    inner = 0  # to be the first corner that is inside
     while not (
-        sense * heights[first] > ON_CIRCLE and sense * heights[first - 1] <= ON_CIRCLE
+        sense * heights[inner] > ON_CIRCLE and sense * heights[(inner - 1) % n_corners] <= ON_CIRCLE
     ):
-        first += 1
-        if first == n_corners:
+        inner += 1
+        if inner == n_corners:
             return 0.0
-    count = 1
-    last = first
-    while sense * heights[last] > ON_CIRCLE and count <= n_corners:
-        buffer[count, :3] = corners[last]
-        buffer[count, 3] = bends[last]
-        count += 1
-        last = (last + 1) % n_corners
-    # The cut corners: on the edge into the first of these corners, and on that out of the
-    # last. An edge with an end on the circle is cut at that end.
-    for into in (True, False):
-        outer = first - 1 if into else last
-        inner = first if into else last - 1
-        edge = outer if into else inner
-        slot = 0 if into else count
+    outer = (inner - 1) % n_corners
+    edge = outer
+    count = 0
+    for cut in range(2):
+        # Where the circle cuts the edge between a corner inside and one outside; at the
+        # latter, if that is on the circle.
         norm = 0.0
         for axis in range(3):
-            value = corners[outer, axis]
+            value = corners[begin + outer, axis]
             if abs(heights[outer]) > ON_CIRCLE:
-                value = sense * (
-                    value * heights[inner] - corners[inner, axis] * heights[outer]
-                )
-            buffer[slot, axis] = value
+                value = value * heights[inner] - corners[begin + inner, axis] * heights[outer]
+                value *= sense
+            part[count, axis] = value
             norm += value * value
         for axis in range(3):
-            buffer[slot, axis] /= np.sqrt(norm)
-        i = line[edge]
+            part[count, axis] /= np.sqrt(norm)
+        i = line[begin + edge]
         angle = angle_between(points[i, 0], points[i, 1], star[0], star[1])
-        buffer[slot, 3] = -angle if side[edge] == sense else angle
-    return polygon_area(buffer[: count + 1, :3], buffer[: count + 1, 3])
+        part_bends[count] = -angle if side[begin + edge] == sense else angle
+        count += 1
+        if cut == 0:  # walk on to the second cut
+            outer = inner
+            while sense * heights[outer] > ON_CIRCLE:
+                for axis in range(3):
+                    part[count, axis] = corners[begin + outer, axis]
+                part_bends[count] = bends[begin + outer]
+                count += 1
+                inner = edge = outer
+                outer = (outer + 1) % n_corners
+    return polygon_area(part, part_bends, 0, count)
 
 
 @kernel
-def positive_shares(start, corners, bends, line, side, masses, points, star, shares):
+def positive_shares(start, corners, bends, line, side, points, masses, star, shares):
     """Write the share of each cell's mass in which ``star`` has the sign +1.
 
     Parameters
     ----------
     start, corners, bends, line, side : ndarrays
         The polygons, see ``skbayesnn.stable.plane.Polygons``.
-    masses : ndarray of shape (n_cells,)
-        Their masses.
     points : ndarray of shape (n, 2)
         The points whose circles they lie between.
+    masses : ndarray of shape (n_cells,)
+        Their masses.
     star : ndarray of shape (2,)
         The new point.
     shares : ndarray of shape (n_cells,)
@@ -159,31 +162,33 @@ def positive_shares(start, corners, bends, line, side, masses, points, star, sha
     largest = 0
     for k in range(len(masses)):
         largest = max(largest, start[k + 1] - start[k])
-    heights = np.empty(largest)
-    buffer = np.empty((largest + 2, 4))
+    heights, part = np.empty(largest), np.empty((largest + 2, 3))
+    part_bends = np.empty(largest + 2)
     for k in range(len(masses)):
-        any_positive = any_negative = False
-        for c in range(start[k], start[k + 1]):
+        begin, end = start[k], start[k + 1]
+        inside = outside = False
+        for c in range(begin, end):
             height = normal0 * corners[c, 0] + normal1 * corners[c, 1] + normal2 * corners[c, 2]
-            heights[c - start[k]] = height
-            any_positive |= height > ON_CIRCLE
-            any_negative |= height < -ON_CIRCLE
-        shares[k] = 1.0 if any_positive else 0.0
-        if not any_positive and not any_negative:
+            heights[c - begin] = height
+            inside |= height > ON_CIRCLE
+            outside |= height < -ON_CIRCLE
+        shares[k] = 1.0 if inside else 0.0
+        if not inside and not outside:
             # As thin as rounding, or else a half sphere, on the side of its long edges.
             cosine = 0.0
-            for c in range(start[k], start[k + 1]):
+            for c in range(begin, end):
                 if bends[c] == 0.0:
                     i = line[c]
                     cosine += side[c] * (1.0 + points[i, 0] * star[0] + points[i, 1] * star[1])
             shares[k] = 1.0 if cosine > 0.0 else 0.0
-        elif any_positive and any_negative:
-            here = slice(start[k], start[k + 1])
-            polygon = (corners[here], bends[here], line[here], side[here])
-            local = heights[: start[k + 1] - start[k]]
-            above = _part_area(*polygon, local, points, star, True, buffer)
-            below = _part_area(*polygon, local, points, star, False, buffer)
-            share = above / (above + below)
+        elif inside and outside:
+            area = np.zeros(2)
+            for below in range(2):
+                area[below] = _part_area(
+                    begin, end, corners, bends, line, side, points, star,
+                    heights, 1.0 - 2.0 * below, part, part_bends,
+                )  # fmt: skip
+            share = area[0] / (area[0] + area[1])
             if masses[k] * share < SMALLEST_MASS:
                 share = 0.0
             elif masses[k] * (1.0 - share) < SMALLEST_MASS:

@@ -69,7 +69,9 @@ def signs_gram(first, swaps, v, gram):
     from C_j - C_i at the end of the sweep.
     """
     n = first.size
-    total = v.sum()
+    total = 0.0
+    for k in range(v.size):
+        total += v[k]
     step = np.zeros(n + 2)  # step[g]: C of the line over gap g less C of the line under it
     for t in range(len(swaps)):
         gap = swaps[t, GAP]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skbayesnn.stable.plane import PlaneCells, keep_cells, plane_cells, signs_transposed_times
+from skbayesnn.stable.plane import keep_cells, plane_cells, signs_transposed_times
 from skbayesnn.stable.plane_areas import positive_shares
 
 
@@ -40,8 +40,9 @@ class Location(NamedTuple):
 def locate(cells, X_new):
     """Find the cells that each new point splits, and its signs in the others.
 
-    A corner of a cell counts as on the new point's circle when its distance is under
-    2e-15, and a cell is not split where a child would have less than ``SMALLEST_MASS``.
+    A point equal to an old one splits nothing. For others, a corner of a cell counts as on
+    the new point's circle when its distance is under 2e-15, and a cell is not split where
+    a child would have less than ``SMALLEST_MASS``.
 
     Parameters
     ----------
@@ -53,12 +54,16 @@ def locate(cells, X_new):
     -------
     location : Location
     """
-    X_new = np.ascontiguousarray(X_new, float)
+    X_new = np.array(X_new, float, order="C")
     shares = np.empty(len(cells.masses))
     signs = np.empty((len(X_new), len(shares)), np.int8)
     crossed, share = [], []
     for j, new in enumerate(X_new):
-        positive_shares(*cells.polygons, cells.masses, cells.points, new, shares)
+        same = np.all(cells.points == new, axis=1)
+        if same.any():  # a row of the sign matrix, exactly, whatever is near
+            shares[:] = signs_transposed_times(cells, same.astype(float)) > 0
+        else:
+            positive_shares(*cells.polygons, cells.points, cells.masses, new, shares)
         signs[j] = np.where(shares == 1, 1, -1)
         split = np.flatnonzero((shares > 0) & (shares < 1))
         signs[j, split] = 0
@@ -81,7 +86,8 @@ def refine(cells, X_new):
     children : PlaneCells
         Its ``rows`` are those of ``cells.points``, then those of ``X_new``.
     parent : ndarray of int64, shape (n_children,)
-        The cell of ``cells`` in which each child lies.
+        The cell of ``cells`` in which each child lies. A cell hardly larger than
+        ``SMALLEST_MASS`` may have no child that is large enough to be kept.
     sense : ndarray of int8, shape (n_children,)
         -1 where the child's column of signs has the old points' signs negated.
     """

@@ -1,0 +1,1 @@
+"""Infinitely wide networks with stable weights: ``StableNNRegressor``."""
