@@ -88,7 +88,7 @@ def plane_cells(X):
     Parameters
     ----------
     X : array-like of shape (n_rows, 2)
-        Finite points, at least one. Equal rows are one point.
+        Points, at least one, of absolute value up to 1e75. Equal rows are one point.
 
     Returns
     -------
@@ -126,9 +126,12 @@ def _crossings(points, swaps):
     nearer = np.where((low**2).sum(1, keepdims=True) < (high**2).sum(1, keepdims=True), low, high)
     offset = step2 * nearer[:, 0] - step1 * nearer[:, 1]
     directions = np.column_stack([offset, -step2, step1])
-    norms = np.linalg.norm(directions, axis=1)
-    angles = np.arctan2(norms, 1.0 + np.einsum("ij,ij->i", low, high))
-    return directions / norms[:, None], angles
+    # Scaled, as squares of differences such as 1e-200 would vanish.
+    scales = np.abs(directions).max(axis=1, keepdims=True, initial=0.0)
+    directions /= scales
+    norms = np.linalg.norm(directions, axis=1, keepdims=True)
+    angles = np.arctan2((scales * norms)[:, 0], 1.0 + np.einsum("ij,ij->i", low, high))
+    return directions / norms, angles
 
 
 def keep_cells(cells, kept):

@@ -31,7 +31,7 @@ def angle_between(x1, x2, z1, z2):
         twist = step2 * x1 - step1 * x2
     else:
         twist = step2 * z1 - step1 * z2
-    cross = np.sqrt(step1 * step1 + step2 * step2 + twist * twist)
+    cross = np.hypot(np.hypot(step1, step2), twist)  # does not underflow
     return np.arctan2(cross, 1.0 + x1 * z1 + x2 * z2)
 
 

@@ -49,6 +49,8 @@ POINTS = {
     "one": [[0.3, -0.7]],
     "two": [[0.3, -0.7], [0.3, 1.2]],
     "three": [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]],
+    "underflow": [[0.0, 0.0], [1e-200, 0.0], [0.0, 3e-320], [1.0, 1.0], [1e-200, 1.0]],
+    "huge": TRAINING_GRID * 1e75,
     "opposite": [[1e9, 2e9], [-1e9, -2e9], [1.0, 0.0]],
     "scattered": SCATTERED,
     "grid": TRAINING_GRID,
@@ -185,7 +187,8 @@ def test_neighbours_differ_in_one_point(points):
     pairs = plane.neighbours(cells)
     n = len(T)
     alone = np.setdiff1d(np.arange(len(cells.masses)), pairs[:, :2])
-    assert n == 1 or np.all(cells.masses[alone] < 1e-18)
+    # At extreme scales, all the neighbours of a cell can be too thin to be kept.
+    assert len(alone) == 0 or n == 1 or np.abs(points).max() > 1e6
     for one, other, point in pairs:
         change = T[:, one] * T[:, other]
         assert np.all(np.delete(change, point) == -change[point])
