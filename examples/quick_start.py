@@ -15,7 +15,7 @@ from skbayesnn import StableNNRegressor
 from skbayesnn.metrics import crps_scorer, interval_coverage_scorer
 from skbayesnn.predictive import PredictiveMixture
 
-X, y = load_diabetes(return_X_y=True, as_frame=True)
+X, y = load_diabetes(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.25, random_state=0)
 
 model = make_pipeline(StandardScaler(), StableNNRegressor(random_state=0, n_jobs=2))
@@ -25,8 +25,7 @@ median = model.predict(X_test)
 lower, upper = model.predict(X_test, quantiles=[0.05, 0.95]).T
 print("Progression of five patients: median, 90 % interval, what was observed")
 for i in range(5):
-    observed = y_test.iloc[i]
-    print(f"  {median[i]:5.0f}   [{lower[i]:5.0f}, {upper[i]:5.0f}]   {observed:5.0f}")
+    print(f"  {median[i]:5.0f}   [{lower[i]:5.0f}, {upper[i]:5.0f}]   {y_test[i]:5.0f}")
 
 gaussian_process = make_pipeline(
     StandardScaler(),
