@@ -1,6 +1,7 @@
 """``PredictiveMixture``: the one predictive object of the package."""
 
 import numpy as np
+from scipy.special import ndtri
 from sklearn.utils import check_random_state
 
 from skbayesnn.numerics import mixtures
@@ -141,7 +142,7 @@ class PredictiveMixture:
         levels = check_levels(q)
         order = np.argsort(levels, kind="stable")
         out = np.empty((len(self), levels.size))
-        mixtures.mixture_quantile(levels[order], *self._rows(), out)
+        mixtures.mixture_quantile(levels[order], ndtri(levels[order]), *self._rows(), out)
         return out[:, np.argsort(order, kind="stable")]
 
     def interval(self, coverage=0.9):
