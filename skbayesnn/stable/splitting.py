@@ -37,25 +37,24 @@ def splitting_workspace():
 
 
 @kernel
-def split_share(u, t, log_rho, log_rest, table, workspace):
-    """Quantile of the share R of a cell's variance that its first child has.
+def split_law(t, log_rho, log_rest, table, workspace):
+    """Tabulate the law of the share R of a cell's variance that its first child has.
 
     Parameters
     ----------
-    u : float
-        Level in (0, 1).
     t : float
         log s of the parent.
     log_rho, log_rest : float
         log ρ and log(1 - ρ): shares of the mass.
     table : PositiveStableTable
     workspace : ndarray
-        From :func:`splitting_workspace`.
+        From :func:`splitting_workspace`. Overwritten: nodes in z = log R - log(1 - R),
+        the density of z there, and its mass up to each.
 
     Returns
     -------
-    z : float
-        log R - log(1 - R).
+    n : int
+        Number of nodes.
     """
     a = table.a
     z, weight, mass = workspace[0], workspace[1], workspace[2]
@@ -67,7 +66,8 @@ def split_share(u, t, log_rho, log_rest, table, workspace):
     n0 = 0
     n = 0
     for half in range(2):
-        # Nodes of the half where this child is the smaller one.
+        # Nodes of the half where this child is the smaller one. Its log-scale rises from
+        # `bottom`, where its density begins, in steps that grow away from the bulk.
         first, second = children[half], children[1 - half]
         top = first - log(2.0)
         span = log1p((top - bottom) / width)
@@ -85,21 +85,38 @@ def split_share(u, t, log_rho, log_rest, table, workspace):
     highest = -inf
     for i in range(n):
         highest = max(highest, weight[i])
-    total = 0.0
+    mass[0] = 0.0
     for i in range(n):
         weight[i] = exp(weight[i] - highest)
         if i > 0:
-            mass[i] = 0.5 * (weight[i] + weight[i - 1]) * (z[i] - z[i - 1])
-            total += mass[i]
-    target = u * total
-    last = 1
-    while last < n - 1 and target > mass[last]:
-        target -= mass[last]
-        last += 1
+            mass[i] = mass[i - 1] + 0.5 * (weight[i] + weight[i - 1]) * (z[i] - z[i - 1])
+    return n
+
+
+@kernel
+def split_quantile(u, n, workspace):
+    """Quantile of z = log R - log(1 - R) at level u in (0, 1) of a tabulated law."""
+    z, weight, mass = workspace[0], workspace[1], workspace[2]
+    target = u * mass[n - 1]
+    low, high = 0, n - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if mass[middle] < target:
+            low = middle
+        else:
+            high = middle
     # The density is linear between two nodes.
-    step = z[last] - z[last - 1]
-    height = weight[last - 1] * step
-    slope = (weight[last] - weight[last - 1]) * step
-    root = sqrt(max(height * height + 2.0 * slope * target, 0.0))
-    fraction = 2.0 * target / (height + root) if height + root > 0.0 else 0.5
-    return z[last - 1] + step * min(fraction, 1.0)
+    step = z[high] - z[low]
+    height = weight[low] * step
+    slope = (weight[high] - weight[low]) * step
+    rest = target - mass[low]
+    root = sqrt(max(height * height + 2.0 * slope * rest, 0.0))
+    fraction = 2.0 * rest / (height + root) if height + root > 0.0 else 0.5
+    return z[low] + step * min(fraction, 1.0)
+
+
+@kernel
+def split_share(u, t, log_rho, log_rest, table, workspace):
+    """Quantile of z = log R - log(1 - R) at level u; the arguments are as above."""
+    n = split_law(t, log_rho, log_rest, table, workspace)
+    return split_quantile(u, n, workspace)
