@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn
 from scipy import stats
@@ -78,6 +79,20 @@ def test_predict_and_its_keywords(model, data):
     assert model.sample_y(X, 5, random_state=1).shape == (60, 5)
     model.point_estimate = "median"
     np.testing.assert_array_equal(model.predict(X), distribution.quantile(0.5)[:, 0])
+
+
+@pytest.mark.parametrize("container", [np.asarray, list, pd.DataFrame])
+def test_many_rows_are_predicted_in_blocks(model, data, monkeypatch, container):
+    X = container(data[0])
+    expected = [model.predict(X), *model.predict(X, return_std=True), model.predict_interval(X)]
+    monkeypatch.setattr("skbayesnn.base._ROWS_A_BLOCK", 7)
+    sizes = []
+    predict = model.predict_distribution
+    model.predict_distribution = lambda rows: sizes.append(len(rows)) or predict(rows)
+    got = [model.predict(X), *model.predict(X, return_std=True), model.predict_interval(X)]
+    assert max(sizes) == 7
+    for a, b in zip(got, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
 
 
 def test_bad_predict_arguments(model, data):

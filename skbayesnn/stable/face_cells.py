@@ -5,20 +5,13 @@ sign. With w' + w'' = w the weights of the children of a crossed cell, w' where 
 point is positive, f(x) has w' - w'' and w' | w ~ N(R w, R (1-R) v).
 """
 
-from math import exp, log, log1p
-
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
-from skbayesnn.numerics.jit import kernel
 from skbayesnn.stable import plane, plane_split
 from skbayesnn.stable.chain import new_record, start_state
-from skbayesnn.stable.splitting import softplus, split_law, split_quantile, splitting_workspace
+from skbayesnn.stable.splitting import MAX_LOG_VARIANCE, split_draws
 from skbayesnn.stable.units import WeightChain
-
-# The law of a split changes slowly with the parent's scale: draws are put into groups of
-# like scales, and the law is worked out once for each.
-_DRAWS_A_GROUP = 16
 
 
 class FaceCells:
@@ -87,23 +80,15 @@ class FaceCells:
         by_cell = np.argsort(location.crossed, kind="stable")
         cells, starts = np.unique(location.crossed[by_cell], return_index=True)
         stops = np.append(starts[1:], by_cell.size)[: cells.size]
-        workspace = splitting_workspace()
         for cell, start, stop in zip(cells, starts, stops, strict=True):
             part = by_cell[start:stop]
-            log_scales = draws[:, n_cells + cell].astype(np.float64)
-            _split_cell(
-                draws[:, cell].astype(np.float64),
-                log_scales,
-                np.argsort(log_scales, kind="stable"),
-                problem.log_units[cell],
-                levels,
-                rows[part],
-                location.share[part],
-                problem.table,
-                workspace,
-                means,
-                variances,
-            )
+            share = location.share[part]
+            log_scales = draws[:, n_cells + cell]
+            z = split_draws(levels, log_scales, np.log(share), np.log1p(-share), problem.table)
+            # A row splits a cell once: 2R - 1, and 4 R (1-R) v.
+            means[rows[part]] += draws[:, cell] * np.tanh(0.5 * z)
+            spread = problem.log_units[cell] + log_scales - np.logaddexp(0, z) - np.logaddexp(0, -z)
+            variances[rows[part]] += 4.0 * np.exp(np.minimum(spread, MAX_LOG_VARIANCE))
         return means, variances
 
     def _predict_gaussian(self, problem, log_noise, location):
@@ -126,35 +111,3 @@ class FaceCells:
             # Below zero by rounding at most.
             out[:, d] = np.maximum(variances.sum() - (explained**2).sum(axis=0), 0.0)
         return means, out
-
-
-@kernel
-def _split_cell(
-    weights,
-    log_scales,
-    order,
-    log_unit,
-    levels,
-    rows,
-    shares,
-    table,
-    workspace,
-    means,
-    variances,
-):
-    """Add what one cell gives to the rows that split it, for all draws."""
-    n_draws = weights.shape[0]
-    for i in range(rows.shape[0]):
-        row = rows[i]
-        log_rho, log_rest = log(shares[i]), log1p(-shares[i])
-        for start in range(0, n_draws, _DRAWS_A_GROUP):
-            stop = min(start + _DRAWS_A_GROUP, n_draws)
-            middle = log_scales[order[(start + stop) // 2]]
-            n = split_law(middle, log_rho, log_rest, table, workspace)
-            for j in range(start, stop):
-                d = order[j]
-                z = split_quantile(levels[d], n, workspace)
-                # 2R - 1, and 4 R (1-R) v.
-                means[row, d] += weights[d] * (1.0 - 2.0 / (1.0 + exp(z)))
-                spread = log_unit + log_scales[d] - softplus(z) - softplus(-z)
-                variances[row, d] += 4.0 * exp(min(spread, 600.0))

@@ -22,15 +22,15 @@ from skbayesnn.numerics.stable_laws import log_density
 # hold the error in probability below 0.01); near a = 1 the density has a sharp edge.
 _GROWTH, _GROWTH_NEAR_ONE = 0.04, 0.01
 _MAX_NODES = 1024
+# The law of a split changes slowly with the parent's scale: draws are put into groups of
+# like scales, and the law is worked out once for each.
+_DRAWS_A_GROUP = 16
+
+# Far from the data and for α below one a variance may leave the range of doubles; this
+# leaves room for the units of y.
+MAX_LOG_VARIANCE = 600.0
 
 
-@kernel
-def softplus(z):
-    """log(1 + e^z)."""
-    return z + log1p(exp(-z)) if z > 0 else log1p(exp(z))
-
-
-@kernel
 def splitting_workspace():
     """An array for :func:`split_share` to work in, to be used again call by call."""
     return np.empty((3, 2 * _MAX_NODES))
@@ -120,3 +120,38 @@ def split_share(u, t, log_rho, log_rest, table, workspace):
     """Quantile of z = log R - log(1 - R) at level u; the arguments are as above."""
     n = split_law(t, log_rho, log_rest, table, workspace)
     return split_quantile(u, n, workspace)
+
+
+def split_draws(levels, log_scales, log_rho, log_rest, table):
+    """Split one cell at several places, for all draws of its scale.
+
+    Parameters
+    ----------
+    levels, log_scales : ndarray of shape (n_draws,)
+        Level of the quantile, and log s, of each draw.
+    log_rho, log_rest : ndarray of shape (n_splits,)
+        Shares of the mass, each in (0, 1).
+    table : PositiveStableTable
+
+    Returns
+    -------
+    z : ndarray of shape (n_splits, n_draws)
+        log R - log(1 - R) of each draw.
+    """
+    log_scales = log_scales.astype(np.float64)
+    order = np.argsort(log_scales, kind="stable")
+    z = np.empty((log_rho.size, levels.size))
+    _split_draws(levels, log_scales, order, log_rho, log_rest, table, splitting_workspace(), z)
+    return z
+
+
+@kernel
+def _split_draws(levels, log_scales, order, log_rho, log_rest, table, workspace, z):
+    n_draws = levels.shape[0]
+    for i in range(log_rho.shape[0]):
+        for start in range(0, n_draws, _DRAWS_A_GROUP):
+            stop = min(start + _DRAWS_A_GROUP, n_draws)
+            middle = log_scales[order[(start + stop) // 2]]
+            n = split_law(middle, log_rho[i], log_rest[i], table, workspace)
+            for j in range(start, stop):
+                z[i, order[j]] = split_quantile(levels[order[j]], n, workspace)
