@@ -291,7 +291,8 @@ class StableNNRegressor(
     def _warn_unless_converged(self):
         worst = np.max([self.r_hat_.max(), self.noise_r_hat_])
         fewest = np.min([self.effective_sample_size_.min(), self.noise_effective_sample_size_])
-        if worst > _MAX_R_HAT or fewest < _MIN_EFFECTIVE:
+        # Written so that NaN, from fewer than four sweeps, is warned about.
+        if not (worst <= _MAX_R_HAT and fewest >= _MIN_EFFECTIVE):
             warnings.warn(
                 f"The chains may not have converged: R-hat is {worst:.3f} (1 is best, up to "
                 f"{_MAX_R_HAT} is good) and the least effective sample size {fewest:.0f} "
