@@ -5,6 +5,9 @@ from sklearn.utils.validation import check_array, column_or_1d
 
 from skbayesnn.predictive import central_levels, check_levels
 
+# A mixture takes 16 bytes a row and component: large X is summarised block by block.
+_ROWS_A_BLOCK = 8192
+
 
 class ProbabilisticRegressorMixin:
     """Predictions of all kinds from one method, ``predict_distribution``.
@@ -89,18 +92,35 @@ class ProbabilisticRegressorMixin:
             raise ValueError(
                 f"point_estimate must be 'mean' or 'median'. Got {self.point_estimate!r} instead."
             )
-        if quantiles is not None:
-            quantiles = check_levels(quantiles)
-        distribution = self.predict_distribution(X)
         if return_distribution:
-            return distribution
+            return self.predict_distribution(X)
         if quantiles is not None:
-            return distribution.quantile(quantiles)
+            levels = check_levels(quantiles)
+            return self._summarise(X, lambda distribution: distribution.quantile(levels))
+        if return_std:
+            both = self._summarise(X, lambda d: np.column_stack([self._point(d), d.std()]))
+            return both[:, 0].copy(), both[:, 1].copy()
+        return self._summarise(X, self._point)
+
+    def _point(self, distribution):
         if self.point_estimate == "median":
-            y = distribution.quantile(0.5)[:, 0]
-        else:
-            y = distribution.mean()
-        return (y, distribution.std()) if return_std else y
+            return distribution.quantile(0.5)[:, 0]
+        return distribution.mean()
+
+    def _summarise(self, X, summary):
+        """Apply a function of the predictive distribution, a block of rows at a time."""
+        rows = X.iloc if hasattr(X, "iloc") else X
+        # What cannot be cut into blocks (or is no table at all) is left to validation.
+        cuttable = isinstance(X, list | np.ndarray) or hasattr(X, "iloc")
+        n_rows = len(X) if cuttable and getattr(X, "ndim", 1) > 0 else 0
+        if n_rows <= _ROWS_A_BLOCK:
+            return summary(self.predict_distribution(X))
+        return np.concatenate(
+            [
+                summary(self.predict_distribution(rows[start : start + _ROWS_A_BLOCK]))
+                for start in range(0, n_rows, _ROWS_A_BLOCK)
+            ]
+        )
 
     def predict_quantiles(self, X, quantiles=(0.05, 0.5, 0.95)):
         """Predictive quantiles.

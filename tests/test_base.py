@@ -175,6 +175,20 @@ def test_feature_names_clone_and_pickle(data):
     )
 
 
+@pytest.mark.parametrize("container", [np.asarray, list, pd.DataFrame])
+def test_many_rows_are_predicted_in_blocks(model, data, monkeypatch, container):
+    X = container(data[0])
+    expected = [model.predict(X), *model.predict(X, return_std=True), model.predict_interval(X)]
+    monkeypatch.setattr("skbayesnn.base._ROWS_A_BLOCK", 7)
+    sizes = []
+    predict = model.predict_distribution
+    model.predict_distribution = lambda rows: sizes.append(len(rows)) or predict(rows)
+    got = [model.predict(X), *model.predict(X, return_std=True), model.predict_interval(X)]
+    assert max(sizes) == 7
+    for a, b in zip(got, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
 def test_a_row_does_not_depend_on_the_others(model, data):
     X, _ = data
     some = np.random.default_rng(0).permutation(len(X))[:20]
