@@ -28,6 +28,7 @@ from skbayesnn.stable.updates import (
     draw_log_variance,
     log_noise_prior,
     propose_log_noise,
+    propose_log_variance,
 )
 
 
@@ -171,8 +172,13 @@ def function_moments(y, noise, steps):
 
 
 @kernel
-def _draw_variances(y, noise, f_first, log_units, log_variances, steps, table, width, rng):
-    """Draw every v_j in turn, with all of f but f_0 integrated out; ``steps`` follows."""
+def _draw_variances(
+    y, noise, f_first, log_units, log_variances, steps, table, width, from_prior, rng
+):
+    """Draw every v_j in turn, with all of f but f_0 integrated out; ``steps`` follows.
+
+    By a slice, or by a Metropolis step from the prior.
+    """
     n = y.shape[0]
     # Backward messages: f_j given y_j … y_{n-1} and the corner, as a likelihood.
     message, message_var = np.empty(n), np.empty(n)
@@ -192,15 +198,15 @@ def _draw_variances(y, noise, f_first, log_units, log_variances, steps, table, w
         else:
             # f_0 = w_0 is seen through y alone.
             cell, change, change_var = 0, 2.0 * y[0], 4.0 * noise[0]
-        log_variances[cell] = draw_log_variance(
-            log_variances[cell],
-            log_units[cell],
-            0.25 * change_var,
-            0.25 * change * change,
-            table,
-            width,
-            rng,
-        )
+        b, delta2 = 0.25 * change_var, 0.25 * change * change
+        if from_prior:
+            log_variances[cell] = propose_log_variance(
+                log_variances[cell], log_units[cell], b, delta2, table.a, rng
+            )
+        else:
+            log_variances[cell] = draw_log_variance(
+                log_variances[cell], log_units[cell], b, delta2, table, width, rng
+            )
         steps[cell] = 4.0 * exp(log_variances[cell])
         if j < n:
             gain = 1.0 / (1.0 + noise[j] / (var + steps[j]))
@@ -306,7 +312,16 @@ def sweep_line(first, n_sweeps, problem, state, record, rng):
     for sweep in range(first, first + n_sweeps):
         if problem.move_scales:
             _draw_variances(
-                y, noise, f[0], log_units, log_variances, steps, table, problem.width, rng
+                y,
+                noise,
+                f[0],
+                log_units,
+                log_variances,
+                steps,
+                table,
+                problem.width,
+                sweep % 2 != 0,
+                rng,
             )
         if problem.move_noise:
             log_noise = _move_noise(

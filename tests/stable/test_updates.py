@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 
 from skbayesnn.numerics.stable_laws import log_density, positive_stable_table
-from skbayesnn.stable.updates import draw_log_noise, draw_log_variance
+from skbayesnn.stable.updates import (
+    draw_log_noise,
+    draw_log_variance,
+    propose_log_variance,
+)
 
 
 def assert_follows(draws, grid, log_target):
@@ -30,6 +34,20 @@ def test_log_variance(alpha, b, delta2):
         draws[i] = value
     t = np.linspace(max(table.t_left, -300), 60 + 40 / a * (alpha < 1), 400_001)
     variance = b + np.exp(np.minimum(log_unit + t, 700))
+    prior = np.array([log_density(x, table) for x in t])
+    assert_follows(draws - log_unit, t, prior - 0.5 * np.log(variance) - 0.5 * delta2 / variance)
+
+
+def test_log_variance_by_proposals_from_the_prior():
+    a, log_unit, b, delta2 = 0.55, -1.0, 0.5, 2.0
+    table, rng = positive_stable_table(a), np.random.default_rng(0)
+    value, draws = log_unit + 0.5, np.empty(6000)
+    for i in range(draws.size):
+        for _ in range(8):
+            value = propose_log_variance(value, log_unit, b, delta2, a, rng)
+        draws[i] = value
+    t = np.linspace(table.t_left, 80, 400_001)
+    variance = b + np.exp(log_unit + t)
     prior = np.array([log_density(x, table) for x in t])
     assert_follows(draws - log_unit, t, prior - 0.5 * np.log(variance) - 0.5 * delta2 / variance)
 
