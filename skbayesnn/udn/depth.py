@@ -1,0 +1,245 @@
+"""Posteriors of the depth ℓ (Nazaret and Blei, 2022, sections 3.2 and 3.3).
+
+All share one small interface: ``support`` (the largest depth with mass, m(q) in the
+paper), ``probabilities()``, ``log_prior(m)``, ``elbo(values)`` and ``gradient(values)``
+given the value of each depth (expected log-likelihood less the divergence of the
+weights), and ``update(values, limit)``, which moves q towards the best one for these
+values. Depth 1 is entry 0 of every array.
+"""
+
+import numpy as np
+from scipy.special import gammaln, logsumexp, pdtr, pdtrik
+
+
+class DepthPosterior:
+    """What the three posteriors share."""
+
+    def elbo(self, values):
+        """Objective in q(ℓ) alone: Σ q_ℓ (values_ℓ + log p(ℓ) − log q_ℓ), eq. 7.
+
+        Parameters
+        ----------
+        values : ndarray of shape (m,), m at least ``support``
+            In nats, over the whole training set.
+
+        Returns
+        -------
+        elbo : float
+        """
+        log_q = self.log_probabilities()
+        m = len(log_q)
+        return float(np.exp(log_q) @ (np.asarray(values)[:m] + self.log_prior(m) - log_q))
+
+    def probabilities(self):
+        """Probability of each depth from 1 to ``support``."""
+        return np.exp(self.log_probabilities())
+
+    def expected_depth(self):
+        """Mean of ℓ under q."""
+        q = self.probabilities()
+        return float(q @ np.arange(1, len(q) + 1))
+
+
+class TruncatedPoisson(DepthPosterior):
+    """A Poisson shifted to start at 1, cut at its ``quantile`` and renormalised.
+
+    The prior is ℓ − 1 ~ Poisson(``prior_depth``), not truncated. For quantile 0.95 the
+    support obeys λ − ln 2 ≤ m(q) ≤ 1.3 λ + 5 (Theorem 3.2). All arithmetic is in logs,
+    so that no λ overflows.
+
+    Parameters
+    ----------
+    prior_depth : float
+        Mean of ℓ − 1 under the prior.
+    rate : float, default=1.0
+        The parameter λ to start from.
+    quantile : float, default=0.95
+        δ of the paper.
+
+    Examples
+    --------
+    >>> TruncatedPoisson(0.5, rate=2.0).probabilities().round(3)
+    array([0.138, 0.275, 0.275, 0.183, 0.092, 0.037])
+    >>> TruncatedPoisson(0.5, rate=0.01).support
+    1
+    """
+
+    def __init__(self, prior_depth, rate=1.0, quantile=0.95):
+        self.prior_depth = float(prior_depth)
+        self.rate = float(rate)
+        self.quantile = float(quantile)
+
+    @property
+    def support(self):
+        """Largest depth with mass, m(q)."""
+        return self._supports(np.array([self.rate]))[0]
+
+    def _supports(self, rates):
+        upper = np.ceil(pdtrik(self.quantile, rates))
+        lower = np.maximum(upper - 1.0, 0.0)  # pdtrik is continuous; its last digit is not exact
+        return np.where(pdtr(lower, rates) >= self.quantile, lower, upper).astype(int) + 1
+
+    def log_probabilities(self):
+        """Logarithm of :meth:`probabilities`."""
+        return self._log_pmf(self.rate, self.support)
+
+    @staticmethod
+    def _log_pmf(rate, m):
+        steps = np.arange(m)
+        log_q = steps * np.log(rate) - gammaln(steps + 1)
+        return log_q - logsumexp(log_q)
+
+    def log_prior(self, m):
+        """Log prior probability of depths 1 to ``m``."""
+        steps = np.arange(m)
+        return steps * np.log(self.prior_depth) - self.prior_depth - gammaln(steps + 1)
+
+    def gradient(self, values):
+        """Derivative of :meth:`elbo` in λ at fixed support (d log q_ℓ/dλ = (ℓ − E ℓ)/λ)."""
+        log_q = self.log_probabilities()
+        q = np.exp(log_q)
+        m = len(q)
+        score = (np.arange(m) - q @ np.arange(m)) / self.rate
+        return float((q * score) @ (np.asarray(values)[:m] + self.log_prior(m) - log_q))
+
+    def update(self, values, limit, step=0.1):
+        """Move λ towards the maximiser of :meth:`elbo` for these values.
+
+        The objective is a function of one number: it is searched on a grid within
+        ``step`` of log λ, so one call moves λ by a bounded factor, and repeated calls
+        end at the maximiser, however many there are.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_known,)
+            Value of each depth that was evaluated.
+        limit : int
+            Largest support allowed; at most ``n_known`` depths have a value.
+        step : float, default=0.1
+            Largest change of log λ.
+        """
+        values = np.asarray(values, dtype=float)
+        limit = min(limit, len(values))
+        rates = self.rate * np.exp(np.linspace(-step, step, 41))
+        rates = rates[rates > 1e-3]
+        rates = rates[self._supports(rates) <= limit]
+        if not len(rates):
+            return
+        steps = np.arange(limit)
+        log_q = steps * np.log(rates)[:, None] - gammaln(steps + 1)
+        log_q = np.where(steps < self._supports(rates)[:, None], log_q, -np.inf)
+        log_q -= logsumexp(log_q, axis=1, keepdims=True)
+        q = np.exp(log_q)
+        inner = values[:limit] + self.log_prior(limit) - np.where(q > 0, log_q, 0.0)
+        self.rate = float(rates[np.argmax((q * inner).sum(axis=1))])
+
+    def state(self):
+        """What :meth:`restore` takes."""
+        return self.rate
+
+    def restore(self, state):
+        """Put back a state."""
+        self.rate = state
+
+
+class CategoricalDepth(DepthPosterior):
+    """Free probabilities of depths 1 to ``max_depth``, uniform prior: a depth-uncertainty
+    network (Antorán, Allingham and Hernández-Lobato, 2020).
+
+    Parameters
+    ----------
+    max_depth : int
+
+    Examples
+    --------
+    >>> q = CategoricalDepth(3)
+    >>> q.update([0.0, 5.0, 0.0], limit=3, step=10.0)
+    >>> q.probabilities().round(3)
+    array([0.007, 0.987, 0.007])
+    """
+
+    def __init__(self, max_depth):
+        self.logits = np.zeros(int(max_depth))
+
+    @property
+    def support(self):
+        """Largest depth with mass: always ``max_depth``."""
+        return len(self.logits)
+
+    def log_probabilities(self):
+        """Logarithm of :meth:`probabilities`."""
+        return self.logits - logsumexp(self.logits)
+
+    def log_prior(self, m):
+        """Log prior probability of depths 1 to ``m``."""
+        return np.full(m, -np.log(len(self.logits)))
+
+    def gradient(self, values):
+        """Gradient of :meth:`elbo` in the logits."""
+        log_q = self.log_probabilities()
+        q = np.exp(log_q)
+        inner = np.asarray(values)[: len(q)] + self.log_prior(len(q)) - log_q
+        return q * (inner - q @ inner)
+
+    def update(self, values, limit, step=0.1):
+        """Move each logit towards the exact posterior, log p(ℓ) + values, by at most ``step``."""
+        target = np.asarray(values, dtype=float)[: self.support]
+        target = target - logsumexp(target)
+        self.logits += np.clip(target - self.log_probabilities(), -step, step)
+        self.logits -= logsumexp(self.logits)
+
+    def state(self):
+        """What :meth:`restore` takes."""
+        return self.logits.copy()
+
+    def restore(self, state):
+        """Put back a state."""
+        self.logits = state.copy()
+
+
+class PointMass(DepthPosterior):
+    """All mass on one depth: a plain finite network Ω_depth.
+
+    Parameters
+    ----------
+    depth : int
+
+    Examples
+    --------
+    >>> PointMass(3).probabilities()
+    array([0., 0., 1.])
+    """
+
+    def __init__(self, depth):
+        self.support = int(depth)
+
+    def probabilities(self):
+        """Probability of each depth."""
+        return np.eye(self.support)[-1]
+
+    def log_probabilities(self):
+        """Logarithm of :meth:`probabilities`."""
+        return np.where(np.arange(1, self.support + 1) == self.support, 0.0, -np.inf)
+
+    def log_prior(self, m):
+        """Log prior probability of depths 1 to ``m``: zero, the depth is given."""
+        return np.zeros(m)
+
+    def elbo(self, values):
+        """Value of the one depth."""
+        return float(values[self.support - 1])
+
+    def gradient(self, values):
+        """Nothing to learn."""
+        return np.zeros(0)
+
+    def update(self, values, limit, step=0.1):
+        """Nothing to learn."""
+
+    def state(self):
+        """What :meth:`restore` takes."""
+        return self.support
+
+    def restore(self, state):
+        """Put back a state."""
+        self.support = state

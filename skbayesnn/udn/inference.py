@@ -1,0 +1,181 @@
+"""Variational inference of weights and depth together (section 3.4), as a model to train.
+
+Weights take steps of Adam on eq. 7. The depth posterior is not one more parameter for
+Adam: given the value of every depth, eq. 7 in q(ℓ) is a small problem of its own, and q
+is moved towards its solution on running averages of the values. The depth found thus
+depends on the data and not on how many steps were taken.
+
+One depth more than q(ℓ) supports is always in training: its value is measured rather
+than guessed, while its weight in the gradients of the layers that it shares is at most
+a hundredth of the last depth's. The support grows into it when that pays.
+"""
+
+import warnings
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.exceptions import ConvergenceWarning
+
+from skbayesnn.numerics.training import Trainable
+from skbayesnn.udn.depth import TruncatedPoisson
+from skbayesnn.udn.objective import run_epoch
+
+PROBE_WEIGHT = 0.01
+BATCHES_BETWEEN_DEPTH_UPDATES = 16
+MEMORY = 0.9
+
+
+class DepthInference(Trainable):
+    """Weights and depth of one network, on training rows and held-out rows.
+
+    Parameters
+    ----------
+    network : skbayesnn.udn.network.Network
+    depth : skbayesnn.udn.depth.DepthPosterior
+    X : ndarray of shape (n, n_inputs)
+    targets : ndarray of shape (n, n_outputs) or (n, 1)
+        Regression targets, or class numbers.
+    weights : ndarray of shape (n,)
+        Weight of each row's log-likelihood.
+    max_depth : int
+        Largest support allowed.
+    n_total : float or None, default=None
+        Number of rows that the data stand for, against which the prior is weighed; by
+        default n.
+    held_out : tuple of (X, targets) or None, default=None
+    """
+
+    def __init__(self, network, depth, X, targets, weights, max_depth, n_total=None, held_out=None):
+        kind = network.dtype
+        self.network, self.depth, self.max_depth = network, depth, max_depth
+        self.X = np.ascontiguousarray(X, dtype=kind)
+        self.targets = np.ascontiguousarray(targets, dtype=kind)
+        self.weights = np.ascontiguousarray(weights, dtype=kind)
+        self.n_rows = len(X)
+        self.n_total = float(n_total or len(X))
+        self.held_out = held_out
+        self.mean_log_likelihood = np.zeros(0)
+        self.warned = False
+        network.grow(depth.support)
+
+    def weighting(self):
+        """Weights of the depths in use, for the trunk and for the heads.
+
+        Returns
+        -------
+        q : ndarray of shape (m,)
+        heads : ndarray of shape (m,)
+        """
+        q = self.depth.probabilities()
+        if isinstance(self.depth, TruncatedPoisson):
+            if len(q) < self.max_depth:
+                q = np.append(q, PROBE_WEIGHT * q[-1])
+            return q, np.ones(len(q))
+        return q, (q > 0).astype(float)
+
+    def epoch(self, order, batch_size, rate):
+        size = batch_size * BATCHES_BETWEEN_DEPTH_UPDATES
+        total = 0.0
+        for begin in range(0, len(order), size):
+            part = order[begin : begin + size]
+            total += len(part) * self._block(part, batch_size, rate)
+        return total / len(order)
+
+    def _block(self, order, batch_size, rate):
+        """Steps on these rows, then one update of q(ℓ); the mean loss a row."""
+        net = self.network
+        q, heads = self.weighting()
+        m = len(q)
+        net.grow(m)
+        a, b = net.architecture, net.scratch(batch_size, m)
+        used = np.zeros(2 * net.depth)
+        used[0 : 2 * m : 2], used[1 : 2 * m : 2] = q[::-1].cumsum()[::-1], heads
+        totals = np.zeros(m)
+        rows = batch_size * a.positions
+        run_epoch(
+            net.shape, net.starts, net.theta, net.gradient, net.adam.first, net.adam.second,
+            net.adam.counts, rate * (used > 0), net.centre, net.precision, used / self.n_total,
+            m, q, heads, self.X, self.targets, self.weights, order, batch_size,
+            b["patches"], b["hidden"], b["inner"], b["d_hidden"], b["d_lower"], b["scratch"],
+            b["d_patches"], b["outputs"], np.empty((rows, a.channels), net.dtype),
+            np.empty((batch_size, self.targets.shape[1]), net.dtype),
+            np.empty(batch_size, net.dtype), totals,
+        )  # fmt: skip
+        return self._update_depth(totals / len(order))
+
+    def _update_depth(self, log_likelihood):
+        known = min(len(self.mean_log_likelihood), len(log_likelihood))
+        smooth = log_likelihood.copy()
+        smooth[:known] += MEMORY * (self.mean_log_likelihood[:known] - log_likelihood[:known])
+        self.mean_log_likelihood = smooth
+        divergence = self.network.divergence(len(smooth))
+        q = self.depth.probabilities()
+        loss = -self.depth.elbo(self.n_total * log_likelihood - divergence) / self.n_total
+        if np.isfinite(loss):
+            self.depth.update(self.n_total * smooth - divergence, self.max_depth)
+        if (
+            not self.warned
+            and isinstance(self.depth, TruncatedPoisson)
+            and len(q) == self.max_depth
+        ):
+            self.warned = True
+            warnings.warn(
+                f"The depth posterior reached max_depth={self.max_depth}; it may want more.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return loss
+
+    def state(self):
+        net = self.network
+        return (
+            net.depth, net.theta.copy(), net.adam.first.copy(), net.adam.second.copy(),
+            net.adam.counts.copy(), self.depth.state(), self.mean_log_likelihood.copy(),
+        )  # fmt: skip
+
+    def restore(self, state):
+        net = self.network
+        net.shrink(state[0])
+        net.theta[:], net.adam.first[:], net.adam.second[:], net.adam.counts[:] = state[1:5]
+        self.depth.restore(state[5])
+        self.mean_log_likelihood = state[6].copy()
+
+    def non_finite(self):
+        theta, starts = self.network.theta, self.network.starts
+        for b in range(2 * self.network.depth):
+            if not np.isfinite(theta[starts[b] : starts[b + 1]]).all():
+                return f"{('layer', 'head')[b % 2]} {b // 2 + 1}"
+        return None
+
+    def score(self):
+        if self.held_out is None:
+            return np.nan
+        X, targets = self.held_out
+        q = self.depth.probabilities()
+        self.network.grow(len(q))
+        terms = log_densities(self.network, X, targets, len(q))
+        with np.errstate(divide="ignore"):
+            return float(logsumexp(terms + np.log(q)[:, None], axis=0).mean())
+
+
+def log_densities(network, X, targets, depth):
+    """Log-likelihood of every row under each depth.
+
+    Parameters
+    ----------
+    network : skbayesnn.udn.network.Network
+    X : ndarray of shape (n, n_inputs)
+    targets : ndarray of shape (n, n_outputs) or (n, 1)
+    depth : int
+
+    Returns
+    -------
+    log_densities : ndarray of shape (depth, n)
+    """
+    outputs = network.outputs(X, depth).astype(float)
+    if network.architecture.n_variances:
+        log_variances = network.log_variances(depth)[:, None, :]
+        squares = (outputs - targets) ** 2 * np.exp(-log_variances)
+        return -0.5 * (squares + log_variances + np.log(2 * np.pi)).sum(axis=2)
+    chosen = outputs[:, np.arange(len(X)), np.asarray(targets)[:, 0].astype(int)]
+    return chosen - logsumexp(outputs, axis=2)

@@ -1,0 +1,182 @@
+"""The evidence lower bound of eq. 7 and its gradient, fused: one pass up, one pass down.
+
+Per row of data the loss is
+
+    −ELBO/n = Σ_ℓ q_ℓ [ −mean log p(y | Ω_ℓ(x)) + R_ℓ/n − (log p(ℓ) − log q_ℓ)/n ],
+
+R_ℓ the divergence of layers 1 to ℓ and of head ℓ from the prior, with first-order
+expectations at the mean. So layer k is shrunk with weight P_q(ℓ ≥ k). Everything that
+head ℓ meets carries the factor q_ℓ; the head's own step drops it (each head maximises
+its own depth's value, whose maximiser is the same), so that heads of little probability
+keep up with the layers below them.
+"""
+
+import numpy as np
+
+from skbayesnn.numerics.adam import adam_step
+from skbayesnn.numerics.adjoints import (
+    affine,
+    affine_adjoint,
+    gaussian_log_loss,
+    product_nt,
+    softmax_log_loss,
+)
+from skbayesnn.numerics.jit import kernel
+from skbayesnn.udn.layers import layer_adjoint, layer_forward
+
+
+@kernel
+def forward(shape, starts, theta, depth, inputs, patches, hidden, inner):
+    """Hidden arrays of all layers for one batch.
+
+    Parameters
+    ----------
+    shape, starts : ndarray
+        From the architecture.
+    theta : ndarray of shape (n_parameters,)
+    depth : int
+    inputs : ndarray of shape (rows, channels)
+    patches : tuple of two ndarrays
+        Scratch for the neighbourhoods: of layer 1 and of the others.
+    hidden : ndarray of shape (max_depth, max_rows, width)
+    inner : ndarray of shape (max_depth, max_rows, width) or (1, 1, width) for dense layers
+    """
+    rows = inputs.shape[0]
+    for k in range(depth):
+        block = theta[starts[2 * k] : starts[2 * k + 1]]
+        out, within = hidden[k][:rows], inner[k % inner.shape[0]][:rows]
+        if k == 0:
+            layer_forward(shape, True, block, inputs, patches[0], out, within)
+        else:
+            layer_forward(shape, False, block, hidden[k - 1][:rows], patches[1], out, within)
+
+
+@kernel
+def gradient(
+    shape, starts, theta, depth, q, head_weights, inputs, targets, weights, n_mean,
+    patches, hidden, inner, d_hidden, d_lower, scratch, d_patches, outputs, grad, totals,
+):  # fmt: skip
+    """Data term of the loss: its gradient, and the log-likelihood of every depth.
+
+    Parameters
+    ----------
+    q : ndarray of shape (depth,), float64
+        Probability of each depth.
+    head_weights : ndarray of shape (depth,), float64
+        Factor on the gradient of each head: ``q`` gives the exact gradient of eq. 7.
+    targets : ndarray of shape (n, n_outputs) or (n, 1)
+        Class numbers in one column, or regression targets.
+    weights : ndarray of shape (n,)
+    n_mean : float
+        What the sums over the batch are divided by.
+    patches, hidden, inner, d_hidden, d_lower, scratch, d_patches, outputs : ndarray
+        Scratch; see :class:`skbayesnn.udn.network.Network`.
+    grad : ndarray of shape (n_parameters,)
+        Overwritten for the blocks in use.
+    totals : ndarray of shape (depth,), float64
+        The batch's log-likelihood of each depth is added.
+    """
+    n_outputs, n_variances, width = shape[5], shape[6], shape[4]
+    n, rows = targets.shape[0], inputs.shape[0]
+    n_flat = shape[1] * shape[2] * width
+    forward(shape, starts, theta, depth, inputs, patches, hidden, inner)
+    kind = theta.dtype.type
+    for k in range(depth - 1, -1, -1):
+        if head_weights[k] > 0.0:
+            head = theta[starts[2 * k + 1] : starts[2 * k + 2]]
+            d_head = grad[starts[2 * k + 1] : starts[2 * k + 2]]
+            end = n_flat * n_outputs
+            slopes = head[:end].reshape((n_flat, n_outputs))
+            flat = hidden[k][:rows].reshape((n, n_flat))
+            affine(flat, slopes, head[end : end + n_outputs], outputs)
+            scale = head_weights[k] / n_mean
+            if n_variances > 0:
+                totals[k] += gaussian_log_loss(
+                    outputs, targets, head[end + n_outputs :], weights, scale,
+                    outputs, d_head[end + n_outputs :],
+                )  # fmt: skip
+            else:
+                totals[k] += softmax_log_loss(outputs, targets, weights, scale, outputs)
+            affine_adjoint(
+                flat, outputs, d_head[:end].reshape((n_flat, n_outputs)),
+                d_head[end : end + n_outputs],
+            )  # fmt: skip
+            product_nt(outputs, slopes, scratch.reshape((n, n_flat)))
+            factor = kind(q[k] / head_weights[k])
+            for i in range(scratch.shape[0]):
+                for j in range(width):
+                    below = d_lower[i, j] if k < depth - 1 else kind(0.0)
+                    d_hidden[i, j] = below + factor * scratch[i, j]
+        else:
+            d_hidden[:] = d_lower
+        layer_adjoint(
+            shape, k == 0, theta[starts[2 * k] : starts[2 * k + 1]],
+            inputs if k == 0 else hidden[k - 1][:rows], patches[0] if k == 0 else patches[1],
+            hidden[k][:rows], inner[k % inner.shape[0]][:rows], d_hidden, grad[starts[2 * k] : starts[2 * k + 1]],
+            d_lower, scratch, d_patches,
+        )  # fmt: skip
+
+
+@kernel
+def shrink(theta, centre, precision, starts, factors, grad):
+    """Add the prior's part: ``factors[b] * precision * (theta - centre)`` on each block."""
+    for b in range(factors.shape[0]):
+        if factors[b] > 0.0:
+            factor = theta.dtype.type(factors[b])
+            for j in range(starts[b], starts[b + 1]):
+                grad[j] += factor * precision[j] * (theta[j] - centre[j])
+
+
+@kernel
+def divergences(theta, centre, precision, starts, n_blocks):
+    """Half the scaled squared distance of each block from the prior mean, in float64."""
+    out = np.zeros(n_blocks)
+    for b in range(n_blocks):
+        total = 0.0
+        for j in range(starts[b], starts[b + 1]):
+            distance = theta[j] - centre[j]
+            total += precision[j] * distance * distance
+        out[b] = 0.5 * total
+    return out
+
+
+@kernel
+def run_epoch(
+    shape, starts, theta, grad, first, second, counts, rates, centre, precision, factors,
+    depth, q, head_weights, X, targets, weights, order, batch_size,
+    patches, hidden, inner, d_hidden, d_lower, scratch, d_patches, outputs, inputs, labels,
+    batch_weights, totals,
+):  # fmt: skip
+    """One pass over the rows in ``order``, a step of Adam a batch, all in place.
+
+    Returns
+    -------
+    mass : float
+        Sum of the weights of the rows seen; ``totals`` over it is the mean
+        log-likelihood of each depth.
+    """
+    n = order.shape[0]
+    positions = shape[1] * shape[2]
+    mass = 0.0
+    for begin in range(0, n, batch_size):
+        m = min(batch_size, n - begin)
+        for i in range(m):
+            row = order[begin + i]
+            for p in range(positions):
+                for j in range(shape[3]):
+                    inputs[i * positions + p, j] = X[row, p * shape[3] + j]
+            for j in range(targets.shape[1]):
+                labels[i, j] = targets[row, j]
+            batch_weights[i] = weights[row]
+            mass += weights[row]
+        rows = m * positions
+        gradient(
+            shape, starts, theta, depth, q, head_weights, inputs[:rows], labels[:m],
+            batch_weights[:m], float(m),
+            (patches[0][:rows], patches[1][:rows]),
+            hidden, inner, d_hidden[:rows], d_lower[:rows], scratch[:rows],
+            d_patches[:rows], outputs[:m], grad, totals,
+        )  # fmt: skip
+        shrink(theta, centre, precision, starts, factors, grad)
+        adam_step(theta, grad, first, second, starts, counts, rates)
+    return mass
