@@ -112,8 +112,8 @@ def gradient(
         layer_adjoint(
             shape, k == 0, theta[starts[2 * k] : starts[2 * k + 1]],
             inputs if k == 0 else hidden[k - 1][:rows], patches[0] if k == 0 else patches[1],
-            hidden[k][:rows], inner[k % inner.shape[0]][:rows], d_hidden, grad[starts[2 * k] : starts[2 * k + 1]],
-            d_lower, scratch, d_patches,
+            hidden[k][:rows], inner[k % inner.shape[0]][:rows], d_hidden,
+            grad[starts[2 * k] : starts[2 * k + 1]], d_lower, scratch, d_patches,
         )  # fmt: skip
 
 

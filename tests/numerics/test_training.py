@@ -52,7 +52,7 @@ def test_reaches_least_squares(batch_size):
 
 
 def test_early_stopping_restores_the_best_weights():
-    X, y = data(8)
+    _, y = data(8)
     noise = np.random.default_rng(1)
     wide = noise.normal(size=(8, 12))  # more columns than rows: overfits
     model = Line(wide, y, held_out=(noise.normal(size=(50, 12)), noise.normal(size=50)))
