@@ -23,6 +23,7 @@ from skbayesnn.udn.objective import run_epoch
 PROBE_WEIGHT = 0.01
 BATCHES_BETWEEN_DEPTH_UPDATES = 16
 MEMORY = 0.9
+NOISE_MEMORY, NOISE_PRIOR_ROWS = 0.8, 2.0
 
 
 class DepthInference(Trainable):
@@ -43,6 +44,8 @@ class DepthInference(Trainable):
         Number of rows that the data stand for, against which the prior is weighed; by
         default n.
     held_out : tuple of (X, targets) or None, default=None
+    noise : ndarray of shape (depth, n_outputs) or None, default=None
+        Log noise variances to keep, the last for all deeper heads; None to learn them.
     """
 
     def __init__(self, network, depth, X, targets, weights, max_depth, n_total=None, held_out=None):
@@ -53,7 +56,7 @@ class DepthInference(Trainable):
         self.weights = np.ascontiguousarray(weights, dtype=kind)
         self.n_rows = len(X)
         self.n_total = float(n_total or len(X))
-        self.held_out = held_out
+        self.held_out, self.noise = held_out, noise
         self.mean_log_likelihood = np.zeros(0)
         self.warned = False
         network.grow(depth.support)
@@ -87,6 +90,9 @@ class DepthInference(Trainable):
         q, heads = self.weighting()
         m = len(q)
         net.grow(m)
+        if self.noise is not None:
+            last = len(self.noise) - 1
+            net.set_log_variances(self.noise[np.minimum(np.arange(m), last)])
         a, b = net.architecture, net.scratch(batch_size, m)
         used = np.zeros(2 * net.depth)
         used[0 : 2 * m : 2], used[1 : 2 * m : 2] = q[::-1].cumsum()[::-1], heads
@@ -96,7 +102,7 @@ class DepthInference(Trainable):
             net.shape, net.starts, net.theta, net.gradient, net.adam.first, net.adam.second,
             net.adam.counts, rate * (used > 0), net.centre, net.precision, used / self.n_total,
             m, q, heads, self.X, self.targets, self.weights, order, batch_size,
-            b["patches"], b["hidden"], b["inner"], b["d_hidden"], b["d_lower"], b["scratch"],
+            self.held_out is None and self.noise is None, b["patches"], b["hidden"], b["inner"], b["d_hidden"], b["d_lower"], b["scratch"],
             b["d_patches"], b["outputs"], np.empty((rows, a.channels), net.dtype),
             np.empty((batch_size, self.targets.shape[1]), net.dtype),
             np.empty(batch_size, net.dtype), totals,
@@ -148,34 +154,44 @@ class DepthInference(Trainable):
         return None
 
     def score(self):
+        """Mean log predictive density of the held-out rows, whose residuals set the noise."""
         if self.held_out is None:
             return np.nan
         X, targets = self.held_out
-        q = self.depth.probabilities()
+        q, _ = self.weighting()
         self.network.grow(len(q))
-        terms = log_densities(self.network, X, targets, len(q))
+        outputs = self.network.outputs(X, len(q))
+        if self.network.architecture.n_variances:
+            self._set_noise(np.mean((outputs - targets) ** 2, axis=1), len(X))
+        terms = log_densities(self.network, outputs, targets)
+        q = self.depth.probabilities()
         with np.errstate(divide="ignore"):
-            return float(logsumexp(terms + np.log(q)[:, None], axis=0).mean())
+            return float(logsumexp(terms[: len(q)] + np.log(q)[:, None], axis=0).mean())
+
+    def _set_noise(self, squares, n):
+        """Noise variance of each depth: mean square of held-out residuals, smoothed."""
+        weight = (1.0 - NOISE_MEMORY) * n / (n + NOISE_PRIOR_ROWS)
+        old = np.exp(self.network.log_variances(len(squares)))
+        new = np.maximum(squares, 1e-12)
+        self.network.set_log_variances(np.log((1 - weight) * old + weight * new))
 
 
-def log_densities(network, X, targets, depth):
+def log_densities(network, outputs, targets):
     """Log-likelihood of every row under each depth.
 
     Parameters
     ----------
     network : skbayesnn.udn.network.Network
-    X : ndarray of shape (n, n_inputs)
+    outputs : ndarray of shape (depth, n, n_outputs)
     targets : ndarray of shape (n, n_outputs) or (n, 1)
-    depth : int
 
     Returns
     -------
     log_densities : ndarray of shape (depth, n)
     """
-    outputs = network.outputs(X, depth).astype(float)
     if network.architecture.n_variances:
-        log_variances = network.log_variances(depth)[:, None, :]
+        log_variances = network.log_variances(len(outputs))[:, None, :]
         squares = (outputs - targets) ** 2 * np.exp(-log_variances)
         return -0.5 * (squares + log_variances + np.log(2 * np.pi)).sum(axis=2)
-    chosen = outputs[:, np.arange(len(X)), np.asarray(targets)[:, 0].astype(int)]
+    chosen = outputs[:, np.arange(outputs.shape[1]), np.asarray(targets)[:, 0].astype(int)]
     return chosen - logsumexp(outputs, axis=2)

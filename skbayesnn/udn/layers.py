@@ -32,6 +32,8 @@ from skbayesnn.numerics.adjoints import (
 from skbayesnn.numerics.jit import kernel
 
 DENSE, RESIDUAL, CONVOLUTIONAL = 0, 1, 2
+VARIANCE_UNIT = np.float32(8.0)
+"""Log noise variances are kept in this unit, so that steps of Adam move them fast enough."""
 KINDS = {"dense": DENSE, "residual": RESIDUAL, "convolutional": CONVOLUTIONAL}
 
 

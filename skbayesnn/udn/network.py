@@ -3,6 +3,7 @@
 import numpy as np
 
 from skbayesnn.numerics.adam import Adam
+from skbayesnn.udn.layers import VARIANCE_UNIT
 from skbayesnn.udn.objective import divergences
 
 
@@ -55,7 +56,7 @@ class Network:
             head = self.head(k - 1).copy() if k else np.zeros(a.head_size)
             precision = np.full(layer.size + head.size, self.weight_scale**-2)
             if a.n_variances:
-                precision[-a.n_variances :] = 1e-2
+                precision[-a.n_variances :] = 0.01 * float(VARIANCE_UNIT) ** 2
             self.theta = self._append(self.theta, layer, head)
             self.centre = self._append(self.centre, a.centre(k), np.zeros(a.head_size))
             self.precision = self._append(self.precision, precision)
@@ -87,7 +88,13 @@ class Network:
     def log_variances(self, depth):
         """Log noise variances of the first ``depth`` heads; (depth, n_variances)."""
         n = self.architecture.n_variances
-        return np.array([self.head(k)[-n:] for k in range(depth)], dtype=float)
+        units = np.array([self.head(k)[-n:] for k in range(depth)], dtype=float)
+        return float(VARIANCE_UNIT) * units
+
+    def set_log_variances(self, values):
+        """Set the log noise variances of the first heads; ``values`` (depth, n_variances)."""
+        for k, row in enumerate(values):
+            self.head(k)[-row.size :] = row / VARIANCE_UNIT
 
     def divergence(self, depth):
         """Divergence R_ℓ from the prior of layers 1 to ℓ with head ℓ; (depth,)."""

@@ -22,7 +22,7 @@ from skbayesnn.numerics.adjoints import (
     softmax_log_loss,
 )
 from skbayesnn.numerics.jit import kernel
-from skbayesnn.udn.layers import layer_adjoint, layer_forward
+from skbayesnn.udn.layers import VARIANCE_UNIT, layer_adjoint, layer_forward
 
 
 @kernel
@@ -54,7 +54,7 @@ def forward(shape, starts, theta, depth, inputs, patches, hidden, inner):
 @kernel
 def gradient(
     shape, starts, theta, depth, q, head_weights, inputs, targets, weights, n_mean,
-    patches, hidden, inner, d_hidden, d_lower, scratch, d_patches, outputs, grad, totals,
+    learn_noise, patches, hidden, inner, d_hidden, d_lower, scratch, d_patches, outputs, grad, totals,
 ):  # fmt: skip
     """Data term of the loss: its gradient, and the log-likelihood of every depth.
 
@@ -69,6 +69,8 @@ def gradient(
     weights : ndarray of shape (n,)
     n_mean : float
         What the sums over the batch are divided by.
+    learn_noise : bool
+        Whether the noise variances have a gradient.
     patches, hidden, inner, d_hidden, d_lower, scratch, d_patches, outputs : ndarray
         Scratch; see :class:`skbayesnn.udn.network.Network`.
     grad : ndarray of shape (n_parameters,)
@@ -91,10 +93,12 @@ def gradient(
             affine(flat, slopes, head[end : end + n_outputs], outputs)
             scale = head_weights[k] / n_mean
             if n_variances > 0:
+                d_units = d_head[end + n_outputs :]
                 totals[k] += gaussian_log_loss(
-                    outputs, targets, head[end + n_outputs :], weights, scale,
-                    outputs, d_head[end + n_outputs :],
+                    outputs, targets, VARIANCE_UNIT * head[end + n_outputs :], weights, scale,
+                    outputs, d_units,
                 )  # fmt: skip
+                d_units *= VARIANCE_UNIT if learn_noise else kind(0.0)
             else:
                 totals[k] += softmax_log_loss(outputs, targets, weights, scale, outputs)
             affine_adjoint(
@@ -144,7 +148,7 @@ def divergences(theta, centre, precision, starts, n_blocks):
 def run_epoch(
     shape, starts, theta, grad, first, second, counts, rates, centre, precision, factors,
     depth, q, head_weights, X, targets, weights, order, batch_size,
-    patches, hidden, inner, d_hidden, d_lower, scratch, d_patches, outputs, inputs, labels,
+    learn_noise, patches, hidden, inner, d_hidden, d_lower, scratch, d_patches, outputs, inputs, labels,
     batch_weights, totals,
 ):  # fmt: skip
     """One pass over the rows in ``order``, a step of Adam a batch, all in place.
@@ -172,7 +176,7 @@ def run_epoch(
         rows = m * positions
         gradient(
             shape, starts, theta, depth, q, head_weights, inputs[:rows], labels[:m],
-            batch_weights[:m], float(m),
+            batch_weights[:m], float(m), learn_noise,
             (patches[0][:rows], patches[1][:rows]),
             hidden, inner, d_hidden[:rows], d_lower[:rows], scratch[:rows],
             d_patches[:rows], outputs[:m], grad, totals,
