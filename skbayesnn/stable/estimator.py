@@ -1,0 +1,373 @@
+"""``StableNNRegressor``: what a user sees of the stable network."""
+
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
+
+from skbayesnn._validation import Interval, Options, check_parameters, positive
+from skbayesnn.base import ProbabilisticRegressorMixin
+from skbayesnn.numerics.diagnostics import effective_sample_size, r_hat
+from skbayesnn.numerics.random import spawn_generators
+from skbayesnn.predictive import PredictiveMixture
+from skbayesnn.stable.chain import Prior, make_problem, run_chain, sweep_blocks
+from skbayesnn.stable.line_cells import LineCells
+from skbayesnn.stable.units import UnitCells
+
+_MAX_MONITORED = 100
+_MAX_R_HAT = 1.05
+_MIN_EFFECTIVE = 100
+_MIN_SEPARATING_MASS = 0.01
+
+
+class StableNNRegressor(
+    CallbackSupportMixin, ProbabilisticRegressorMixin, RegressorMixin, BaseEstimator
+):
+    """Infinitely wide Bayesian neural network with α-stable weights.
+
+    One hidden layer of sign units; as its width grows and its output weights have
+    infinite variance (α < 2), the network does not tend to a Gaussian process but to a
+    process with jumps: it finds steps that a Gaussian process smooths away. Given
+    latent positive stable scales the process is Gaussian, so that its posterior is
+    sampled exactly by a Markov chain; predictions are mixtures of Gaussians, one for
+    each draw.
+
+    Parameters
+    ----------
+    alpha : float, default=1.1
+        Index of stability of the weights, in (0, 2]. The smaller, the fewer and larger
+        the jumps. 2 is a Gaussian process with the arc-cosine kernel of order zero,
+        ν(1 - 2θ/π), θ the angle between (1, x) and (1, x').
+    nu : float, default=1.0
+        Scale of the squared weights, above 0, in units of the variance of y (of y
+        squared with ``normalize_y=False``).
+    cells : {"auto", "line", "sampled"}, default="auto"
+        How hidden units are put into classes that label the rows alike: "line", exact,
+        for one input; "sampled", `n_units` hyperplanes drawn from their prior, for any
+        number of inputs. "auto" takes the exact one where there is one.
+    n_units : int, default=1000
+        Number of sampled hyperplanes.
+    noise_variance : "sample" or float, default="sample"
+        Variance of the noise in the squared units of y, or "sample" to infer it under a
+        half-Cauchy prior (on the variance, in units of that of y).
+    normalize_y : bool, default=True
+        Standardise y inside; everything that is returned is in the units of y.
+    point_estimate : {"median", "mean"}, default="median"
+        What `predict` returns. For α ≤ 1 the predictive mean and variance do not exist
+        far from the data: the median, the quantiles and the density always do.
+    n_chains : int, default=4
+        Number of independent chains.
+    n_warmup : int, default=500
+        Sweeps of each chain that are thrown away.
+    n_draws : int, default=250
+        Draws kept of each chain; predictions mix all ``n_chains * n_draws``.
+    thin : int, default=4
+        Sweeps a draw. Convergence is judged on all of them.
+    n_jobs : int, default=None
+        Chains that run at the same time, in threads. The result does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the chains and of the sampled hyperplanes.
+
+    Attributes
+    ----------
+    cells_ : object
+        The cells, with their ``log_masses``.
+    noise_variance_ : float
+        Posterior mean of the noise variance, in the squared units of y.
+    noise_variance_draws_ : ndarray of shape (n_chains * n_draws,)
+        Its draws.
+    r_hat_ : ndarray of shape (n_monitored,)
+        Rank-normalised split R-hat of the function at `monitored_rows_`; near 1 where
+        the chains agree.
+    effective_sample_size_ : ndarray of shape (n_monitored,)
+        Effective number of independent draws of the same, of all sweeps after warm-up.
+    monitored_rows_ : ndarray of shape (n_monitored, n_features)
+        Up to 100 distinct training rows, spread over the data.
+    noise_r_hat_ : float
+        R-hat of the logarithm of the noise variance.
+    noise_effective_sample_size_ : float
+        Effective number of independent draws of the same.
+    n_features_in_ : int
+        Number of inputs.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the inputs, where X has them all as strings.
+
+    See Also
+    --------
+    sklearn.gaussian_process.GaussianProcessRegressor : Smooth functions, Gaussian
+        predictions.
+
+    Notes
+    -----
+    Inputs are used as they are, and a unit changes sign at -b/w with b, w standard
+    normal: bring them to about mean zero and scale one with a
+    :class:`~sklearn.preprocessing.StandardScaler`. A warning tells where that was
+    forgotten.
+
+    A fit keeps ``n_chains * n_draws`` numbers of 4 bytes for each cell (as many cells as
+    distinct inputs, or ``n_units``). A sweep costs O(n) operations for one input and
+    O(n * n_units) for sampled cells.
+
+    References
+    ----------
+    Jorge Loría and Anindya Bhadra, "Posterior inference on shallow infinitely wide
+    Bayesian neural networks under weights with unbounded variance", UAI 2024.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skbayesnn import StableNNRegressor
+    >>> X = np.linspace(-2, 2, 30).reshape(-1, 1)
+    >>> y = np.where(X[:, 0] < 0.5, 0.0, 10.0)
+    >>> model = StableNNRegressor(random_state=0).fit(X, y)
+    >>> model.predict([[0.3], [0.7]]).round(1) + 0.0
+    array([ 0., 10.])
+    >>> model.predict_interval([[0.3], [0.7]]).shape
+    (2, 2)
+    """
+
+    def __init__(
+        self,
+        alpha=1.1,
+        nu=1.0,
+        *,
+        cells="auto",
+        n_units=1000,
+        noise_variance="sample",
+        normalize_y=True,
+        point_estimate="median",
+        n_chains=4,
+        n_warmup=500,
+        n_draws=250,
+        thin=4,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.alpha = alpha
+        self.nu = nu
+        self.cells = cells
+        self.n_units = n_units
+        self.noise_variance = noise_variance
+        self.normalize_y = normalize_y
+        self.point_estimate = point_estimate
+        self.n_chains = n_chains
+        self.n_warmup = n_warmup
+        self.n_draws = n_draws
+        self.thin = thin
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _check_parameters(self):
+        check_parameters(
+            self,
+            {
+                "alpha": [Interval(Real, 0, 2, "right")],
+                "nu": [positive()],
+                "cells": [Options(("auto", "line", "sampled"))],
+                "n_units": [positive(Integral)],
+                "noise_variance": [positive(), Options(("sample",))],
+                "normalize_y": [Options((True, False))],
+                "point_estimate": [Options(("median", "mean"))],
+                "n_chains": [positive(Integral)],
+                "n_warmup": [Interval(Integral, 0, None, "left")],
+                "n_draws": [positive(Integral)],
+                "thin": [positive(Integral)],
+                "n_jobs": [Interval(Integral, None, None), Options((None,))],
+            },
+        )
+
+    @with_callbacks
+    def fit(self, X, y):
+        """Sample from the posterior.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, used as they are; at least two rows.
+        y : array-like of shape (n_samples,)
+            Targets.
+
+        Returns
+        -------
+        self : StableNNRegressor
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is outside its range, if X or y is not finite or of the wrong
+            shape, or if ``cells="line"`` is asked for more than one input.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the chains disagree or have too few effective draws.
+        """
+        self._check_parameters()
+        X, y = validate_data(
+            self, X, y, dtype=np.float64, order="C", y_numeric=True, ensure_min_samples=2
+        )
+        y = y.astype(np.float64)
+        self._location, self._scale = _location_and_scale(y) if self.normalize_y else (0.0, 1.0)
+        rows, targets = _distinct_rows(X, (y - self._location) / self._scale)
+
+        *chains, rng = spawn_generators(self.random_state, self.n_chains + 1)
+        cells = self._make_cells(rows, rng)
+        log_noise = None
+        if self.noise_variance != "sample":
+            log_noise = float(np.log(self.noise_variance) - 2.0 * np.log(self._scale))
+        prior = Prior(float(self.alpha), float(self.nu), log_noise)
+        problem = make_problem(prior, cells.log_masses, *targets)
+        monitored = np.unique(
+            np.linspace(0, len(rows) - 1, min(len(rows), _MAX_MONITORED)).astype(int)
+        )
+
+        def attributes(records):
+            return _fitted_attributes(cells, problem, records, rows, self._scale)
+
+        n_blocks = len(sweep_blocks(self.n_warmup, self.n_draws * self.thin))
+        context = self._init_callback_context(
+            max_subtasks=self.n_chains, sequential_subtasks=False
+        )
+        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        # One BLAS thread: more do not pay on systems of this size, and chains that run
+        # side by side would fight for the cores.
+        with threadpool_limits(1, user_api="blas"):
+            records = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+                delayed(run_chain)(
+                    *cells.new_chain(problem, prior, monitored, self.n_draws, self.thin, chain),
+                    self.n_warmup,
+                    self,
+                    (X, y),
+                    context.subcontext(task_name="chain", task_id=i, max_subtasks=n_blocks),
+                    attributes,
+                )
+                for i, chain in enumerate(chains)
+            )
+        for name, value in attributes(records).items():
+            setattr(self, name, value)
+        context.call_on_fit_task_end(estimator=self, X=X, y=y)
+        self._warn_unless_converged()
+        return self
+
+    def _make_cells(self, rows, rng):
+        """The cells that were asked for, with a warning where they tell no rows apart."""
+        n_features = rows.shape[1]
+        if self.cells == "line" and n_features > 1:
+            raise ValueError(
+                f"cells='line' needs one input, but X has {n_features} features. "
+                "Use cells='sampled' or cells='auto'."
+            )
+        if n_features == 1 and self.cells != "sampled":
+            cells = LineCells(rows)
+        else:
+            cells = UnitCells(rows, self.n_units, rng)
+        if len(rows) > 1 and cells.separating_mass() < _MIN_SEPARATING_MASS:
+            warnings.warn(
+                "The rows of X are nearly the same to the network: a hidden unit tells two of "
+                f"them apart with a probability of {cells.separating_mass():.1g} only. Scale "
+                "the inputs, for instance by a StandardScaler in a pipeline.",
+                UserWarning,
+                stacklevel=3,
+            )
+        return cells
+
+    def _warn_unless_converged(self):
+        worst = np.max([self.r_hat_.max(), self.noise_r_hat_])
+        fewest = np.min([self.effective_sample_size_.min(), self.noise_effective_sample_size_])
+        if worst > _MAX_R_HAT or fewest < _MIN_EFFECTIVE:
+            warnings.warn(
+                f"The chains may not have converged: R-hat is {worst:.3f} (1 is best, up to "
+                f"{_MAX_R_HAT} is good) and the least effective sample size {fewest:.0f} "
+                f"({_MIN_EFFECTIVE} or more is good). Increase n_warmup and thin.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def predict_distribution(self, X):
+        """Predictive distribution, a Gaussian component for each posterior draw.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        distribution : PredictiveMixture
+            With ``n_chains * n_draws`` components of equal weight, noise included, in
+            the units of y.
+        """
+        check_is_fitted(self, "noise_variance_draws_")
+        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        noise = self.noise_variance_draws_ / self._scale**2
+        with threadpool_limits(1, user_api="blas"):
+            means, variances = self.cells_.predict(
+                self._problem, self._cell_draws, np.log(noise), self._levels, X
+            )
+        return PredictiveMixture(
+            np.full(noise.size, 1.0 / noise.size),
+            self._location + self._scale * means,
+            self._scale**2 * (variances + noise),
+        )
+
+
+def _location_and_scale(y):
+    """Mean and standard deviation of y, the latter one where y is constant."""
+    # Divided first: squares of very large or small numbers leave the range of doubles.
+    unit = np.abs(y).max()
+    if unit == 0.0:
+        return 0.0, 1.0
+    scaled = y / unit
+    deviation = scaled.std()
+    # A constant's deviation is rounding error.
+    scale = unit * deviation if deviation > 1e-14 else 1.0
+    return float(unit * scaled.mean()), float(scale)
+
+
+def _distinct_rows(X, y):
+    """Distinct rows of X in lexicographic order, and the targets gathered by row.
+
+    Returns
+    -------
+    rows : ndarray of shape (n_distinct, n_features)
+    targets : tuple
+        Mean target and number of rows (n_distinct,), and the sum of squares about the means.
+    """
+    rows, inverse, counts = np.unique(X, axis=0, return_inverse=True, return_counts=True)
+    counts = counts.astype(np.float64)
+    means = np.bincount(inverse, weights=y) / counts
+    return rows, (means, counts, float(np.sum((y - means[inverse]) ** 2)))
+
+
+def _fitted_attributes(cells, problem, records, rows, scale):
+    """The fitted attributes from the records of the chains, cut to the shortest of them."""
+    n_draws = min(len(record.cells) for record in records)
+    records = [record.first(n_draws) for record in records]
+    thin = records[0].thin
+    noise = scale**2 * np.exp(
+        np.concatenate([record.log_noise[thin - 1 :: thin] for record in records])
+    )
+    followed = np.stack([np.column_stack([r.f, r.log_noise]) for r in records])
+    r_hats, effective = r_hat(followed), effective_sample_size(followed)
+    n_components = noise.size
+    return {
+        "cells_": cells,
+        "noise_variance_": float(noise.mean()),
+        "noise_variance_draws_": noise,
+        "r_hat_": r_hats[:-1],
+        "effective_sample_size_": effective[:-1],
+        "noise_r_hat_": float(r_hats[-1]),
+        "noise_effective_sample_size_": float(effective[-1]),
+        "monitored_rows_": rows[records[0].monitored],
+        "_problem": problem,
+        "_cell_draws": np.concatenate([record.cells for record in records]),
+        # Of each draw the level at which the law of a split is taken, evenly spread.
+        "_levels": (np.random.default_rng(0).permutation(n_components) + 0.5) / n_components,
+    }

@@ -1,0 +1,141 @@
+"""The cells of one input as the estimator uses them: chains, and predictions by splitting."""
+
+from functools import partial
+from math import exp, inf
+
+import numpy as np
+
+from skbayesnn.numerics.jit import kernel
+from skbayesnn.stable.chain import new_record, start_state
+from skbayesnn.stable.line import arc, function_moments, line_log_masses, sweep_line
+from skbayesnn.stable.splitting import softplus, split_share, splitting_workspace
+
+
+class LineCells:
+    """Exact cells of distinct inputs on a line.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, 1)
+        Distinct rows, in increasing order.
+
+    Attributes
+    ----------
+    x : ndarray of shape (n,)
+    log_masses : ndarray of shape (n,)
+        See :func:`~skbayesnn.stable.line.line_log_masses`.
+    """
+
+    def __init__(self, X):
+        self.x = np.ascontiguousarray(X[:, 0])
+        self.log_masses = line_log_masses(self.x)
+
+    def separating_mass(self):
+        """Probability that a hidden unit tells any two rows apart."""
+        return -np.expm1(self.log_masses[0])
+
+    def new_chain(self, problem, prior, monitored, n_draws, thin, rng):
+        """A function that runs sweeps of a new chain, and the record that it fills."""
+        state = start_state(problem, prior, rng)
+        record = new_record(self.x.size, monitored, n_draws, thin)
+        return partial(
+            sweep_line, problem=problem, state=state, record=record, rng=rng
+        ), record
+
+    def _locate(self, x):
+        """The cell of each x, and the logarithms of its shares to the left and right of x.
+
+        Returns
+        -------
+        cell : ndarray of int
+        log_left, log_right : ndarray
+        side : ndarray
+            -1 for x below all inputs, else 1. The circle of sign changes runs from
+            x_{n-1} through infinity, where f changes its sign, to x_0.
+        """
+        n = self.x.size
+        cell = np.searchsorted(self.x, x, side="left")
+        inside = (cell > 0) & (cell < n)
+        below, above = self.x[cell - 1], self.x[cell % n]
+        # Outside: arcs to the nearest input and from there on through infinity.
+        near = np.where(cell == 0, arc(x, self.x[0]), arc(self.x[-1], x))
+        far = np.where(cell == 0, arc_to_infinity(-x), arc_to_infinity(x)) + np.where(
+            cell == 0, arc_to_infinity(self.x[-1]), arc_to_infinity(-self.x[0])
+        )
+        left = np.where(inside, arc(below, x), np.where(cell == 0, far, near))
+        right = np.where(inside, arc(x, above), np.where(cell == 0, near, far))
+        with np.errstate(divide="ignore"):
+            log_left, log_right = np.log(left / (left + right)), np.log(right / (left + right))
+        return np.where(inside, cell, 0), log_left, log_right, np.where(cell == 0, -1.0, 1.0)
+
+    def predict(self, problem, log_scales, log_noise, levels, X):
+        """Means and variances of f at new inputs, a Gaussian component a draw.
+
+        Parameters
+        ----------
+        problem : Problem
+        log_scales : ndarray of shape (n_draws, n), float32
+        log_noise : ndarray of shape (n_draws,)
+        levels : ndarray of shape (n_draws,)
+            The level at which the law of the split of a cell is evaluated for each draw.
+        X : ndarray of shape (n_rows, 1)
+
+        Returns
+        -------
+        means, variances : ndarray of shape (n_rows, n_draws)
+        """
+        x = np.ascontiguousarray(X[:, 0])
+        means = np.empty((x.size, log_noise.size))
+        variances = np.empty_like(means)
+        _predict_line(
+            problem, log_scales, log_noise, levels, *self._locate(x), means, variances
+        )
+        return means, variances
+
+
+def arc_to_infinity(x):
+    """Share of the circle of sign changes between x and infinity."""
+    return np.arctan2(1.0, x) / np.pi
+
+
+@kernel
+def _predict_line(
+    problem, log_scales, log_noise, levels, cell, log_left, log_right, side, means, variances
+):
+    """For each draw the filter once, then one split a row.
+
+    With w = w' + w'' the weights of the children of the cell between x_{j-1} and x_j,
+    f(x) = f_{j-1} + 2 w' and w' | w ~ N(R w, R (1-R) v), so that
+    f(x) | draw ~ N((1-R) f_{j-1} + R f_j, 4 R (1-R) v).
+    """
+    n = problem.y.shape[0]
+    workspace = splitting_workspace()
+    log_variances, noise = np.empty(n), np.empty(n)
+    for d in range(log_noise.shape[0]):
+        for j in range(n):
+            log_variances[j] = problem.log_units[j] + log_scales[d, j]
+            noise[j] = exp(log_noise[d]) / problem.counts[j]
+        mean, var, lag = function_moments(problem.y, noise, log_variances)
+        for i in range(cell.shape[0]):
+            j = cell[i]
+            if log_left[i] == -inf or log_right[i] == -inf or not problem.move_scales:
+                z = log_left[i] - log_right[i]
+            else:
+                t = float(log_scales[d, j])
+                z = split_share(
+                    levels[d], t, log_left[i], log_right[i], problem.table, workspace
+                )
+            right, left = 1.0 / (1.0 + exp(-z)), 1.0 / (1.0 + exp(z))
+            # Through infinity f changes its sign.
+            sign = 1.0 if j > 0 else -1.0
+            means[i, d] = side[i] * (left * mean[j - 1] + sign * right * mean[j])
+            # Below zero by rounding at most.
+            variances[i, d] = max(
+                left * left * var[j - 1]
+                + right * right * var[j]
+                + 2.0 * sign * left * right * lag[j],
+                0.0,
+            )
+            if left > 0.0 and right > 0.0:
+                spread = log_variances[j] - softplus(z) - softplus(-z)
+                variances[i, d] += 4.0 * exp(min(spread, 600.0))

@@ -1,0 +1,149 @@
+"""Conditional draws of the scales s and of the noise variance, for any kind of cells.
+
+The weight of a cell has variance v = ν q^{2/α} s, with s positive stable of index
+α/2. A draw of v given the rest always has a target of the form
+
+    log g(t) - ½ log(b + v) - δ²/(2 (b + v)),    v = exp(log_unit + t),  t = log s,
+
+since, the weight integrated out, the data see v through one Gaussian number δ whose
+variance is v plus a known b. Slice sampling (Neal 2003, figures 3 and 5) in t draws
+from it, with at most a fixed number of steps out.
+"""
+
+from math import exp, inf, log, sqrt
+
+from skbayesnn.numerics.jit import kernel
+from skbayesnn.numerics.stable_laws import log_density
+
+# Bounds of the noise variance, relative to that of y. Rows that repeat an input and
+# its target exactly would otherwise send it to zero, where the posterior is improper.
+LOG_NOISE_BOUNDS = (log(1e-10), log(1e10))
+
+# Steps out, shared at random between the two sides: from a start in the far tails the
+# slice has a length without bound.
+_MAX_STEPS = 40
+
+
+@kernel
+def _log_scale_target(t, log_unit, b, delta2, table):
+    """Log-density of t = log s given the rest, up to a constant."""
+    v = exp(log_unit + t)
+    if v == inf:
+        # The Gaussian factor tends to v^-1/2.
+        return log_density(t, table) - 0.5 * (log_unit + t)
+    total = b + v
+    if total == 0.0:
+        return -inf
+    return log_density(t, table) - 0.5 * (log(total) + delta2 / total)
+
+
+@kernel
+def draw_log_variance(log_variance, log_unit, b, delta2, table, width, rng):
+    """One slice-sampling update of log v given a Gaussian number seen through it.
+
+    Parameters
+    ----------
+    log_variance : float
+        The present log v.
+    log_unit : float
+        log(ν q^{2/α}), so that log s = log v - log_unit.
+    b, delta2 : float
+        The data see δ ~ N(0, b + v); ``delta2`` is δ².
+    table : PositiveStableTable
+        Log-density of log s.
+    width : float
+        Width of the first interval, about that of the prior of log s.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    log_variance : float
+        The new log v.
+    """
+    t = log_variance - log_unit
+    level = _log_scale_target(t, log_unit, b, delta2, table) - rng.standard_exponential()
+    left = t - width * rng.random()
+    right = left + width
+    steps_left = int(_MAX_STEPS * rng.random())
+    steps_right = _MAX_STEPS - 1 - steps_left
+    while steps_left > 0 and _log_scale_target(left, log_unit, b, delta2, table) > level:
+        left -= width
+        steps_left -= 1
+    while steps_right > 0 and _log_scale_target(right, log_unit, b, delta2, table) > level:
+        right += width
+        steps_right -= 1
+    while True:
+        proposal = left + (right - left) * rng.random()
+        if _log_scale_target(proposal, log_unit, b, delta2, table) >= level:
+            return log_unit + proposal
+        # Within rounding of the present value nothing is left to shrink to.
+        if proposal == t or right - left <= 1e-13 * (1.0 + abs(t)):
+            return log_variance
+        if proposal < t:
+            left = proposal
+        else:
+            right = proposal
+
+
+@kernel
+def log_noise_prior(x):
+    """Log-density of x = log σ² with σ² half-Cauchy: σ²/(1 + σ⁴), up to a constant.
+
+    In units of the variance of y (Algorithm S.2), cut at :data:`LOG_NOISE_BOUNDS`.
+    """
+    if x < LOG_NOISE_BOUNDS[0] or x > LOG_NOISE_BOUNDS[1]:
+        return -inf
+    return x - log(1.0 + exp(2.0 * x))
+
+
+@kernel
+def propose_log_noise(log_noise, n, rng):
+    """A symmetric proposal, around the spread √(2/n) of log σ² given n residuals."""
+    return log_noise + 1.5 * sqrt(2.0 / n) * exp(rng.standard_normal()) * rng.standard_normal()
+
+
+@kernel
+def _log_noise_target(x, n, rss):
+    """Log-density of x = log σ² given the residuals."""
+    return log_noise_prior(x) - 0.5 * (n * x + rss * exp(-x))
+
+
+@kernel
+def draw_log_noise(log_noise, n, rss, rng):
+    """One slice-sampling update of log σ² given the residual sum of squares.
+
+    Parameters
+    ----------
+    log_noise : float
+        The present log σ².
+    n : int
+        Number of rows.
+    rss : float
+        Residual sum of squares.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    log_noise : float
+    """
+    level = _log_noise_target(log_noise, n, rss) - rng.standard_exponential()
+    left = log_noise - rng.random()
+    right = left + 1.0
+    steps_left = int(_MAX_STEPS * rng.random())
+    steps_right = _MAX_STEPS - 1 - steps_left
+    while steps_left > 0 and _log_noise_target(left, n, rss) > level:
+        left -= 1.0
+        steps_left -= 1
+    while steps_right > 0 and _log_noise_target(right, n, rss) > level:
+        right += 1.0
+        steps_right -= 1
+    while True:
+        proposal = left + (right - left) * rng.random()
+        if _log_noise_target(proposal, n, rss) >= level:
+            return proposal
+        if proposal == log_noise or right - left <= 1e-13 * (1.0 + abs(log_noise)):
+            return log_noise
+        if proposal < log_noise:
+            left = proposal
+        else:
+            right = proposal

@@ -1,0 +1,324 @@
+"""StableNNRegressor as a scikit-learn estimator."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.callback import ProgressBar, ScoringMonitor
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skbayesnn import StableNNRegressor
+from skbayesnn.metrics import crps_scorer, log_predictive_density_scorer
+
+unconverged = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def short(**parameters):
+    """A model that is quick to fit."""
+    defaults = {
+        "n_warmup": 60,
+        "n_draws": 30,
+        "thin": 2,
+        "n_chains": 2,
+        "n_units": 60,
+        "random_state": 0,
+    }
+    return StableNNRegressor(**{**defaults, **parameters})
+
+
+def three_jumps(x):
+    return np.select([x < -1, x < 0, x < 1], [1.0, 5.0, -3.0], 2.0)
+
+
+@pytest.fixture
+def jumps():
+    rng = np.random.default_rng(0)
+    x = np.linspace(-2, 2, 40)
+    return x[:, None], three_jumps(x) + 0.5 * rng.standard_normal(40)
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 3))
+    return X, X[:, 0] + (X[:, 1] > 0) + 0.1 * rng.normal(size=50)
+
+
+# Scikit-learn's checks scale no inputs and set short chains; both are warned about.
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:The rows of X are nearly the same")
+@parametrize_with_checks(
+    [
+        StableNNRegressor(),
+        StableNNRegressor(0.6, cells="sampled", n_units=50, n_warmup=50, n_draws=25),
+    ]
+)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+def test_the_median_finds_three_jumps(jumps):
+    model = StableNNRegressor(random_state=0).fit(*jumps)
+    assert model.r_hat_.max() < 1.01
+    assert model.effective_sample_size_.min() > 1000
+    # Away from the gaps that hold the jumps.
+    x = np.linspace(-1.9, 1.9, 200)
+    x = x[np.abs(x - np.round(x)) > 0.06]
+    assert np.abs(model.predict(x[:, None]) - three_jumps(x)).mean() < 0.3
+    for jump, size in ((-1, 4), (0, -8), (1, 5)):
+        left, right = model.predict([[jump - 0.1], [jump + 0.1]])
+        assert (right - left) / size > 0.75
+
+
+@unconverged
+def test_the_same_seed_gives_the_same_result_whatever_n_jobs(jumps, table):
+    for X, y in (jumps, table):
+        serial = short().fit(X, y).predict_quantiles(X)
+        np.testing.assert_array_equal(short(n_jobs=2).fit(X, y).predict_quantiles(X), serial)
+        assert np.any(short(random_state=1).fit(X, y).predict_quantiles(X) != serial)
+
+
+@unconverged
+def test_input_containers_agree(table):
+    X, y = table
+    expected = short().fit(X, y).predict(X)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    model = short().fit(frame, pd.Series(y))
+    assert list(model.feature_names_in_) == ["a", "b", "c"]
+    np.testing.assert_array_equal(model.predict(frame), expected)
+    np.testing.assert_array_equal(short().fit(X.tolist(), y.tolist()).predict(X), expected)
+    X32, y32 = X.astype(np.float32), y.astype(np.float32)
+    single = short().fit(X32, y32)
+    double = short().fit(X32.astype(float), y32.astype(float))
+    np.testing.assert_array_equal(single.predict(X32), double.predict(X32.astype(float)))
+
+
+@unconverged
+def test_input_is_not_changed(jumps):
+    X, y = jumps
+    X0, y0 = X.copy(), y.copy()
+    X.flags.writeable = y.flags.writeable = False
+    short().fit(X, y).predict(X)
+    np.testing.assert_array_equal(X, X0)
+    np.testing.assert_array_equal(y, y0)
+
+
+@unconverged
+def test_row_order_and_duplicates_do_not_matter(jumps):
+    X, y = jumps
+    order = np.random.default_rng(0).permutation(len(X))
+    expected = short().fit(X, y).predict(X)
+    np.testing.assert_allclose(short().fit(X[order], y[order]).predict(X), expected, rtol=1e-9)
+    # A test row's prediction does not depend on the others.
+    model = short().fit(X, y)
+    np.testing.assert_array_equal(model.predict(X[7:9]), model.predict(X)[7:9])
+
+
+@unconverged
+@pytest.mark.parametrize("scale", [1e-150, 1e-8, 1e8, 1e150])
+def test_units_of_y_go_through(jumps, scale):
+    X, y = jumps
+    model, scaled = short().fit(X, y), short().fit(X, scale * y)
+    np.testing.assert_allclose(scaled.predict(X), scale * model.predict(X), rtol=1e-6)
+    np.testing.assert_allclose(
+        scaled.predict_interval(X), scale * model.predict_interval(X), rtol=1e-6
+    )
+    np.testing.assert_allclose(
+        scaled.log_predictive_density(X, scale * y),
+        model.log_predictive_density(X, y) - np.log(scale),
+        atol=1e-5,
+    )
+    np.testing.assert_allclose(scaled.noise_variance_ / scale, scale * model.noise_variance_)
+
+
+@unconverged
+def test_fixed_noise_variance_is_in_the_units_of_y(jumps):
+    model = short(noise_variance=0.25).fit(*jumps)
+    np.testing.assert_allclose(model.noise_variance_draws_, 0.25)
+
+
+@unconverged
+def test_pickle_and_clone(jumps, table):
+    for X, y in (jumps, table):
+        model = short().fit(X, y)
+        again = pickle.loads(pickle.dumps(model))
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+        np.testing.assert_array_equal(clone(model).fit(X, y).predict(X), model.predict(X))
+    # 60 draws of 60 weights, and little else.
+    assert len(pickle.dumps(model)) < 100_000
+    assert "StableNNRegressor" in model._repr_html_()
+
+
+@unconverged
+def test_awkward_data_fit():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(20, 1))
+    y = rng.normal(size=20)
+    cases = {
+        "constant y": (x, np.full(20, 3.0)),
+        "zero y": (x, np.zeros(20)),
+        "duplicate rows": (np.repeat(x[:5], 4, axis=0), y),
+        "repeated rows and targets": (np.repeat(x[:5], 4, axis=0), np.repeat(y[:5], 4)),
+        "constant column": (np.column_stack([x, np.ones(20)]), y),
+        "rows on one line": (np.column_stack([x, 2 * x]), y),
+        "two rows": (x[:2], y[:2]),
+        "integers": (np.arange(20)[:, None], np.arange(20)),
+    }
+    for name, (X, target) in cases.items():
+        model = short().fit(X, target)
+        assert np.isfinite(model.predict_quantiles(X)).all(), name
+        assert np.isfinite(model.predict_quantiles(X + 3)).all(), name
+    assert short().fit(*cases["constant y"]).predict(x)[0] == pytest.approx(3.0, abs=0.5)
+
+
+@unconverged
+@pytest.mark.parametrize(("scale", "n_features"), [(1e-8, 1), (1e8, 1), (1e-8, 3)])
+def test_badly_scaled_inputs_fit_and_say_what_to_do(scale, n_features):
+    rng = np.random.default_rng(0)
+    X, y = scale * (3 + rng.normal(size=(30, n_features))), rng.normal(size=30)
+    with pytest.warns(UserWarning, match="StandardScaler"):
+        model = short().fit(X, y)
+    assert np.isfinite(model.predict_quantiles(X)).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("alpha", 0.0, r"must be a float in the range \(0, 2\]. Got 0.0"),
+        ("alpha", 2.5, r"must be a float in the range \(0, 2\]. Got 2.5"),
+        ("alpha", "high", "Got 'high'"),
+        ("nu", -1.0, r"must be a float in the range \(0, inf\)"),
+        ("nu", np.nan, "Got nan"),
+        ("cells", "plane3", "must be one of {'auto', 'line', 'sampled'}"),
+        ("n_units", 0, r"must be an int in the range \[1, inf\)"),
+        ("noise_variance", 0.0, r"\(0, inf\) or one of {'sample'}"),
+        ("normalize_y", 1, "one of {True, False}"),
+        ("point_estimate", "mode", "one of {'median', 'mean'}"),
+        ("n_chains", 1.5, "must be an int"),
+        ("n_warmup", -1, r"\[0, inf\)"),
+        ("n_draws", 0, r"\[1, inf\)"),
+        ("thin", True, "must be an int"),
+        ("n_jobs", "two", "or one of {None}"),
+    ],
+)
+def test_bad_parameters(jumps, name, value, message):
+    with pytest.raises(ValueError, match=f"The '{name}' parameter of StableNNRegressor.*{message}"):
+        StableNNRegressor(**{name: value}).fit(*jumps)
+
+
+@unconverged
+def test_bad_input(jumps):
+    X, y = jumps
+    with pytest.raises(ValueError, match="minimum of 2"):
+        short().fit(X[:1], y[:1])
+    with pytest.raises(ValueError, match="NaN"):
+        short().fit(np.where(X > 0, X, np.nan), y)
+    with pytest.raises(ValueError, match="infinity"):
+        short().fit(X, np.where(y > 0, y, np.inf))
+    with pytest.raises(ValueError, match="inconsistent"):
+        short().fit(X, y[:-1])
+    with pytest.raises(ValueError, match="Expected 2D"):
+        short().fit(X[:, 0], y)
+    with pytest.raises(ValueError, match="cells='line' needs one input"):
+        short(cells="line").fit(np.column_stack([X, X]), y)
+    with pytest.raises(NotFittedError):
+        short().predict(X)
+    model = short().fit(X, y)
+    with pytest.raises(ValueError, match="features"):
+        model.predict(np.column_stack([X, X]))
+    with pytest.raises(ValueError, match="quantiles"):
+        model.predict_quantiles(X, [0.5, 1.0])
+    with pytest.raises(ValueError, match="NaN"):
+        model.predict([[np.nan]])
+
+
+def test_short_chains_are_warned_about(jumps):
+    with pytest.warns(ConvergenceWarning, match="Increase n_warmup"):
+        short(n_draws=2).fit(*jumps)
+
+
+@unconverged
+def test_grid_search_and_cross_validate_in_a_pipeline(jumps):
+    X, y = jumps
+    pipeline = make_pipeline(StandardScaler(), short())
+    search = GridSearchCV(
+        pipeline,
+        {"stablennregressor__alpha": [0.8, 2.0], "stablennregressor__nu": [0.5, 2.0]},
+        scoring=crps_scorer,
+        n_jobs=2,
+        cv=3,
+    ).fit(pd.DataFrame(X, columns=["x"]), y)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.best_estimator_.predict(
+        pd.DataFrame(X, columns=["x"]), quantiles=[0.1, 0.9]
+    ).shape == (40, 2)
+    scores = cross_validate(pipeline, X, y, scoring=log_predictive_density_scorer, cv=3, n_jobs=2)
+    assert np.isfinite(scores["test_score"]).all()
+
+
+@unconverged
+def test_progress_bar_shows_chains_and_sweeps(jumps, capfd):
+    model = short(n_warmup=250).set_callbacks(ProgressBar())
+    model.fit(*jumps)
+    shown = capfd.readouterr().out
+    assert "StableNNRegressor - fit" in shown
+    assert "chain" in shown
+    pipeline = make_pipeline(StandardScaler(), short()).set_callbacks(ProgressBar(2))
+    pipeline.fit(*jumps)
+    assert "chain" in capfd.readouterr().out
+    search = GridSearchCV(pipeline.set_callbacks(), {"stablennregressor__alpha": [1.0, 1.5]}, cv=2, n_jobs=2)
+    search.set_callbacks(ProgressBar(None)).fit(*jumps)
+    assert "chain" in capfd.readouterr().out
+
+
+@unconverged
+def test_callbacks_score_the_fit_so_far_and_may_stop_it(jumps):
+    X, y = jumps
+    monitor = ScoringMonitor(scoring="r2")
+    model = short(n_draws=300, thin=1, n_chains=1).set_callbacks(monitor).fit(X, y)
+    scores = monitor.get_logs(select="most_recent").data_as_pandas
+    assert scores["r2"].iloc[-1] == pytest.approx(model.score(X, y), abs=0.02)
+
+    class StopAtOnce:
+        """Ask to stop after every block."""
+
+        def setup(self, estimator, context):
+            """Nothing to prepare."""
+
+        def on_fit_task_begin(self, estimator, context):
+            """Nothing to do."""
+
+        def on_fit_task_end(self, estimator, context):
+            return context.task_name == "sweeps"
+
+        def teardown(self, estimator, context):
+            """Nothing to clean up."""
+
+    model = short(n_warmup=150, n_draws=200).set_callbacks(StopAtOnce()).fit(X, y)
+    # A block of 100 sweeps after the warm-up: 50 draws of each of two chains.
+    assert model.noise_variance_draws_.shape == (100,)
+    assert np.isfinite(model.predict(X)).all()
+
+
+@unconverged
+def test_far_from_the_data_the_quantiles_are_finite(jumps):
+    model = short(alpha=0.5).fit(*jumps)
+    far = np.array([[-1e9], [1e9], [1e300]])
+    assert np.isfinite(model.predict_quantiles(far)).all()
+    assert np.isfinite(model.predict(far, return_std=True)).all()
+
+
+def test_sample_y_follows_the_quantiles(jumps):
+    X, y = jumps
+    model = StableNNRegressor(random_state=0).fit(X, y)
+    draws = model.sample_y(X, 4000, random_state=1)
+    quantiles = model.predict_quantiles(X, [0.2, 0.7])
+    share = [(draws < quantiles[:, [j]]).mean() for j in range(2)]
+    # 160,000 draws; rows share nothing.
+    np.testing.assert_allclose(share, [0.2, 0.7], atol=0.006)

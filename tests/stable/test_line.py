@@ -1,0 +1,140 @@
+"""Line cells and their Kalman filter against dense linear algebra and closed forms."""
+
+import numpy as np
+import pytest
+
+from kernels import arc_cosine_kernel, gaussian_process
+from skbayesnn.numerics.random import spawn_generators
+from skbayesnn.stable import line
+from skbayesnn.stable.chain import Prior, make_problem
+from skbayesnn.stable.line_cells import LineCells
+
+
+def sign_matrix(n):
+    """T, from the definition: f_j - f_{j-1} = 2 w_j and f_0 + f_{n-1} = 2 w_0."""
+    signs = np.ones((n, n))
+    for j in range(1, n):
+        signs[:j, j] = -1.0
+    return signs
+
+
+def dense_posterior(y, noise, log_variances):
+    """Mean and covariance of f given y, by inversion of the n x n matrix."""
+    signs = sign_matrix(y.size)
+    prior = signs @ np.diag(np.exp(log_variances)) @ signs.T
+    gain = prior @ np.linalg.inv(prior + np.diag(noise))
+    return gain @ y, prior - gain @ prior
+
+
+def random_case(n, seed):
+    rng = np.random.default_rng(seed)
+    return (
+        rng.standard_normal(n),
+        np.exp(rng.normal(-1, 0.5, n)),
+        rng.normal(-1, 1.5, n),
+    )
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 10, 60])
+def test_moments_are_those_of_the_dense_posterior(n):
+    y, noise, log_variances = random_case(n, n)
+    mean, var, lag = line.function_moments(y, noise, log_variances)
+    dense_mean, cov = dense_posterior(y, noise, log_variances)
+    np.testing.assert_allclose(mean, dense_mean, atol=1e-10)
+    np.testing.assert_allclose(var, np.diag(cov), atol=1e-10)
+    expected = [cov[j - 1, j] for j in range(n)]
+    np.testing.assert_allclose(lag, expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7])
+def test_draws_have_the_dense_moments(n):
+    y, noise, log_variances = random_case(n, n + 20)
+    mean, cov = dense_posterior(y, noise, log_variances)
+    rng = np.random.default_rng(0)
+    draws = np.empty((20000, n))
+    for row in draws:
+        line.draw_function(y, noise, log_variances, rng, row)
+    z = (draws.mean(axis=0) - mean) / np.sqrt(np.diag(cov) / len(draws))
+    assert np.abs(z).max() < 4.5
+    # The relative error of a sample covariance is about √(2/20000) of the variances.
+    scale = np.sqrt(np.outer(np.diag(cov), np.diag(cov)))
+    assert np.abs((np.cov(draws.T).reshape(n, n) - cov) / scale).max() < 0.05
+
+
+def test_extreme_variances_stay_finite():
+    y, noise, _ = random_case(6, 3)
+    log_variances = np.array([-1500.0, 900.0, -2000.0, 0.0, 1500.0, -800.0])
+    mean, var, lag = line.function_moments(y, noise, log_variances)
+    assert np.isfinite(mean).all()
+    assert np.isfinite(lag).all()
+    assert (var >= 0).all()
+    # Variances of zero tie the inputs on both sides together.
+    assert mean[1] == pytest.approx(mean[2], abs=1e-12)
+    assert mean[0] == pytest.approx(-mean[5], abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_masses_are_those_of_simulated_units(seed):
+    rng = np.random.default_rng(seed)
+    x = np.sort(rng.normal(scale=2, size=9))
+    masses = np.exp(line.line_log_masses(x))
+    assert masses.sum() == pytest.approx(1, abs=1e-14)
+    b, w = rng.standard_normal((2, 200_000))
+    positive = b + np.outer(x, w) > 0
+    changes = positive[1:] != positive[:-1]
+    frequency = np.concatenate([[1 - changes.any(axis=0).mean()], changes.mean(axis=1)])
+    error = np.sqrt(masses * (1 - masses) / b.size)
+    assert np.abs((frequency - masses) / error).max() < 4
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8, 1e150])
+def test_masses_at_any_scale(scale):
+    x = scale * np.array([-2.0, -1.0, 0.5, 3.0])
+    log_masses = line.line_log_masses(x)
+    assert np.exp(log_masses).sum() == pytest.approx(1, abs=1e-14)
+    # Against the arctangent where it does not cancel.
+    if scale <= 1:
+        expected = np.diff(np.arctan(x)) / np.pi
+        np.testing.assert_allclose(np.exp(log_masses[1:]), expected, rtol=1e-12)
+
+
+def test_covariance_is_the_arc_cosine_kernel():
+    x = np.array([-3.0, -0.4, 0.1, 0.15, 2.0, 40.0])
+    signs = sign_matrix(x.size)
+    K = signs @ np.diag(np.exp(line.line_log_masses(x))) @ signs.T
+    np.testing.assert_allclose(K, arc_cosine_kernel(x[:, None], x[:, None], 1.0), atol=1e-14)
+
+
+@pytest.mark.parametrize("inputs", [[0.3], [-1.0, 2.0], [-2.0, -1.5, 0.0, 0.2, 3.0]])
+def test_gaussian_limit_is_the_gaussian_process(inputs):
+    x = np.array(inputs)
+    y = np.sin(3 * x) + x
+    counts = np.ones(x.size)
+    prior = Prior(2.0, 1.7, np.log(0.05))
+    cells = LineCells(x[:, None])
+    problem = make_problem(prior, cells.log_masses, y, counts, 0.0)
+    new = np.concatenate([np.linspace(-5, 5, 41), x, [-1e6, 1e6, 0.0]])[:, None]
+    mean, var = cells.predict(
+        problem, np.zeros((1, x.size), np.float32), np.log([0.05]), np.array([0.5]), new
+    )
+    expected, expected_var = gaussian_process(x[:, None], y, new, 0.05, 1.7)
+    np.testing.assert_allclose(mean[:, 0], expected, atol=1e-8)
+    np.testing.assert_allclose(var[:, 0], expected_var, atol=1e-8)
+
+
+def test_predictions_at_the_inputs_are_the_moments():
+    rng = spawn_generators(0, 1)[0]
+    x = np.sort(rng.normal(size=8))
+    y = rng.normal(size=8)
+    cells = LineCells(x[:, None])
+    problem = make_problem(Prior(1.1, 1.0, None), cells.log_masses, y, np.ones(8), 0.0)
+    log_scales = rng.normal(size=(3, 8)).astype(np.float32)
+    log_noise = np.array([-2.0, -1.0, 0.0])
+    mean, var = cells.predict(problem, log_scales, log_noise, np.full(3, 0.3), x[:, None])
+    for d in range(3):
+        noise = np.full(8, np.exp(log_noise[d]))
+        expected, expected_var, _ = line.function_moments(
+            y, noise, problem.log_units + log_scales[d]
+        )
+        np.testing.assert_allclose(mean[:, d], expected, atol=1e-12)
+        np.testing.assert_allclose(var[:, d], expected_var, atol=1e-12)
