@@ -177,6 +177,7 @@ class TrainingRecord:
         Index into ``scores`` of the epoch whose weights were put back.
     rate_cuts : int
         How often the guard cut the learning rate.
+    stopped_by_callback : bool
     """
 
     losses: list = field(default_factory=list)
@@ -184,6 +185,7 @@ class TrainingRecord:
     n_epochs: int = 0
     best_epoch: int | None = None
     rate_cuts: int = 0
+    stopped_by_callback: bool = False
 
 
 def train(
@@ -288,8 +290,8 @@ def train(
                     if early_stopping and score > best_score + (tol if best_state else 0.0):
                         best_score, best_state = score, model.state()
                         record.best_epoch = len(record.scores) - 1
-            stop = callbacks is not None and callbacks.end()
-            if stop or (
+            record.stopped_by_callback = callbacks is not None and callbacks.end()
+            if record.stopped_by_callback or (
                 best_state is not None and len(record.scores) - 1 - record.best_epoch >= patience
             ):
                 break

@@ -97,36 +97,52 @@ class UnboundedDepthMixin:
         self.n_samples_seen_ = 0
         self.loss_curve_, self.validation_scores_, self.n_iter_ = [], [], 0
 
-    def _train(self, X, targets, weights, strata, callback_data):
-        """Fit on all rows, a part of them held out if ``early_stopping``."""
-        held_out = None
+    def _train(self, X, targets, weights, strata, callback_data, refit=False):
+        """Fit on all rows, or on a part and, with ``refit``, then on all of them."""
         self.n_samples_seen_ = len(X)
         scaled = self._scaled(X)
+        data, held_out = (scaled, targets, weights), None
         if self.early_stopping:
             rows, other = self._split(len(X), strata)
-            held_out = scaled[other], targets[other]
-            scaled, targets, weights = scaled[rows], targets[rows], weights[rows]
+            data, held_out = (scaled[rows], targets[rows], weights[rows]), (
+                scaled[other],
+                targets[other],
+            )
+        n_tasks = self.max_iter * (2 if refit else 1)
+        tasks = CallbackTasks(self, *callback_data, n_tasks, self._fitted_so_far)
         inference = DepthInference(
-            self._network, self._depth, scaled, targets, weights, self.max_depth, held_out=held_out
+            self._network, self._depth, *data, self.max_depth, held_out=held_out
         )
-        tasks = CallbackTasks(self, *callback_data, self.max_iter, self._fitted_so_far)
+        record = self._run(inference, self.max_iter, tasks, self.early_stopping)
+        self.validation_scores_ = record.scores
+        if refit and not record.stopped_by_callback:
+            q = self._depth.probabilities()
+            self._network.grow(len(q))
+            self._network.adam.reset()
+            inference = DepthInference(
+                self._network, self._depth, scaled, targets, weights, self.max_depth,
+                noise=self._network.log_variances(len(q)),
+            )  # fmt: skip
+            self._run(inference, record.best_epoch + 1, tasks)
+        self._publish()
+        tasks.finish()
+
+    def _run(self, inference, n_epochs, tasks=None, early_stopping=False):
         record = train(
             inference,
-            n_epochs=self.max_iter,
+            n_epochs=n_epochs,
             learning_rate=self.learning_rate,
             generator=self._shuffle,
             batch_size=self.batch_size,
-            schedule=self.schedule,
-            early_stopping=self.early_stopping,
+            schedule="constant" if tasks is None else self.schedule,
+            early_stopping=early_stopping,
             patience=self.n_iter_no_change,
             tol=self.tol,
             callbacks=tasks,
         )
-        self.loss_curve_ = record.losses
-        self.validation_scores_ = record.scores
-        self.n_iter_ = record.n_epochs
-        self._publish()
-        tasks.finish()
+        self.loss_curve_ = [*self.loss_curve_, *record.losses]
+        self.n_iter_ += record.n_epochs
+        return record
 
     def _train_once(self, X, targets, weights):
         """One pass over a batch of a stream."""
@@ -136,17 +152,8 @@ class UnboundedDepthMixin:
             n_total=self.n_samples_seen_,
         )  # fmt: skip
         inference.mean_log_likelihood = self._depth_memory
-        record = train(
-            inference,
-            n_epochs=1,
-            learning_rate=self.learning_rate,
-            generator=self._shuffle,
-            batch_size=self.batch_size,
-            schedule="constant",
-        )
+        self._run(inference, 1)
         self._depth_memory = inference.mean_log_likelihood
-        self.loss_curve_ = [*self.loss_curve_, *record.losses]
-        self.n_iter_ += 1
         self._publish()
 
     def _publish(self):

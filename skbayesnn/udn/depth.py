@@ -8,7 +8,13 @@ values. Depth 1 is entry 0 of every array.
 """
 
 import numpy as np
-from scipy.special import gammaln, logsumexp, pdtr, pdtrik
+from scipy.special import gammaln, pdtr, pdtrik
+
+
+def normalised(log_weights):
+    """Subtract from each row its log-sum-exp; rows may hold minus infinity."""
+    shifted = log_weights - log_weights.max(axis=-1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
 
 
 class DepthPosterior:
@@ -66,13 +72,8 @@ class TruncatedPoisson(DepthPosterior):
 
     def __init__(self, prior_depth, rate=1.0, quantile=0.95):
         self.prior_depth = float(prior_depth)
-        self.rate = float(rate)
         self.quantile = float(quantile)
-
-    @property
-    def support(self):
-        """Largest depth with mass, m(q)."""
-        return self._supports(np.array([self.rate]))[0]
+        self.restore(float(rate))
 
     def _supports(self, rates):
         upper = np.ceil(pdtrik(self.quantile, rates))
@@ -81,13 +82,7 @@ class TruncatedPoisson(DepthPosterior):
 
     def log_probabilities(self):
         """Logarithm of :meth:`probabilities`."""
-        return self._log_pmf(self.rate, self.support)
-
-    @staticmethod
-    def _log_pmf(rate, m):
-        steps = np.arange(m)
-        log_q = steps * np.log(rate) - gammaln(steps + 1)
-        return log_q - logsumexp(log_q)
+        return self._log_q
 
     def log_prior(self, m):
         """Log prior probability of depths 1 to ``m``."""
@@ -120,18 +115,18 @@ class TruncatedPoisson(DepthPosterior):
         """
         values = np.asarray(values, dtype=float)
         limit = min(limit, len(values))
-        rates = self.rate * np.exp(np.linspace(-step, step, 41))
+        rates = self.rate * np.exp(np.linspace(-step, step, 21))
         rates = rates[rates > 1e-3]
-        rates = rates[self._supports(rates) <= limit]
+        supports = self._supports(rates)
+        rates, supports = rates[supports <= limit], supports[supports <= limit]
         if not len(rates):
             return
         steps = np.arange(limit)
         log_q = steps * np.log(rates)[:, None] - gammaln(steps + 1)
-        log_q = np.where(steps < self._supports(rates)[:, None], log_q, -np.inf)
-        log_q -= logsumexp(log_q, axis=1, keepdims=True)
+        log_q = normalised(np.where(steps < supports[:, None], log_q, -np.inf))
         q = np.exp(log_q)
         inner = values[:limit] + self.log_prior(limit) - np.where(q > 0, log_q, 0.0)
-        self.rate = float(rates[np.argmax((q * inner).sum(axis=1))])
+        self.restore(float(rates[np.argmax((q * inner).sum(axis=1))]))
 
     def state(self):
         """What :meth:`restore` takes."""
@@ -140,6 +135,9 @@ class TruncatedPoisson(DepthPosterior):
     def restore(self, state):
         """Put back a state."""
         self.rate = state
+        self.support = int(self._supports(np.array([state]))[0])
+        steps = np.arange(self.support)
+        self._log_q = normalised(steps * np.log(state) - gammaln(steps + 1))
 
 
 class CategoricalDepth(DepthPosterior):
@@ -168,7 +166,7 @@ class CategoricalDepth(DepthPosterior):
 
     def log_probabilities(self):
         """Logarithm of :meth:`probabilities`."""
-        return self.logits - logsumexp(self.logits)
+        return normalised(self.logits)
 
     def log_prior(self, m):
         """Log prior probability of depths 1 to ``m``."""
@@ -184,9 +182,8 @@ class CategoricalDepth(DepthPosterior):
     def update(self, values, limit, step=0.1):
         """Move each logit towards the exact posterior, log p(ℓ) + values, by at most ``step``."""
         target = np.asarray(values, dtype=float)[: self.support]
-        target = target - logsumexp(target)
-        self.logits += np.clip(target - self.log_probabilities(), -step, step)
-        self.logits -= logsumexp(self.logits)
+        self.logits += np.clip(normalised(target) - self.log_probabilities(), -step, step)
+        self.logits = normalised(self.logits)
 
     def state(self):
         """What :meth:`restore` takes."""

@@ -48,7 +48,18 @@ class DepthInference(Trainable):
         Log noise variances to keep, the last for all deeper heads; None to learn them.
     """
 
-    def __init__(self, network, depth, X, targets, weights, max_depth, n_total=None, held_out=None):
+    def __init__(
+        self,
+        network,
+        depth,
+        X,
+        targets,
+        weights,
+        max_depth,
+        n_total=None,
+        held_out=None,
+        noise=None,
+    ):
         kind = network.dtype
         self.network, self.depth, self.max_depth = network, depth, max_depth
         self.X = np.ascontiguousarray(X, dtype=kind)
@@ -148,6 +159,8 @@ class DepthInference(Trainable):
 
     def non_finite(self):
         theta, starts = self.network.theta, self.network.starts
+        if np.isfinite(theta).all():
+            return None
         for b in range(2 * self.network.depth):
             if not np.isfinite(theta[starts[b] : starts[b + 1]]).all():
                 return f"{('layer', 'head')[b % 2]} {b // 2 + 1}"

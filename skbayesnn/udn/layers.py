@@ -123,7 +123,8 @@ class Architecture:
         if k == 0 or self.kind != "dense":
             fan_in = self.patch * (self.channels if k == 0 else self.width)
             n_weights = fan_in * self.width
-            block[:n_weights] = generator.normal(0.0, np.sqrt(2.0 / fan_in), n_weights)
+            spread = np.sqrt(2.0 / fan_in) if k == 0 else np.sqrt(0.5 / fan_in)
+            block[:n_weights] = generator.normal(0.0, spread, n_weights)
         if k == 0:  # kinks spread over the inputs, not all at the origin
             block[n_weights : n_weights + self.width] = generator.uniform(-1, 1, self.width)
         return block
