@@ -38,7 +38,7 @@ CONSTRAINTS = {
     "weight_scale": [positive()],
     "learning_rate": [positive()],
     "schedule": [Options(tuple(SCHEDULES))],
-    "batch_size": [positive(Integral)],
+    "batch_size": [positive(Integral), Options(("auto",))],
     "max_iter": [positive(Integral)],
     "early_stopping": [Options((True, False))],
     "validation_fraction": [Interval(Real, 0.0, 1.0, "neither")],
@@ -104,9 +104,12 @@ class UnboundedDepthMixin:
         data, held_out = (scaled, targets, weights), None
         if self.early_stopping:
             rows, other = self._split(len(X), strata)
-            data, held_out = (scaled[rows], targets[rows], weights[rows]), (
-                scaled[other],
-                targets[other],
+            data, held_out = (
+                (scaled[rows], targets[rows], weights[rows]),
+                (
+                    scaled[other],
+                    targets[other],
+                ),
             )
         n_tasks = self.max_iter * (2 if refit else 1)
         tasks = CallbackTasks(self, *callback_data, n_tasks, self._fitted_so_far)
@@ -127,13 +130,16 @@ class UnboundedDepthMixin:
         self._publish()
         tasks.finish()
 
+    def _batch_size(self, n):
+        return int(np.clip(n // 16, 32, 256)) if self.batch_size == "auto" else self.batch_size
+
     def _run(self, inference, n_epochs, tasks=None, early_stopping=False):
         record = train(
             inference,
             n_epochs=n_epochs,
             learning_rate=self.learning_rate,
             generator=self._shuffle,
-            batch_size=self.batch_size,
+            batch_size=self._batch_size(inference.n_rows),
             schedule="constant" if tasks is None else self.schedule,
             early_stopping=early_stopping,
             patience=self.n_iter_no_change,

@@ -59,8 +59,8 @@ class UDNClassifier(UnboundedDepthMixin, CallbackSupportMixin, ClassifierMixin, 
         Of Adam, at the start.
     schedule : {"cosine", "constant", "drop"}, default="cosine"
         How the learning rate falls over ``max_iter`` epochs.
-    batch_size : int, default=256
-        Rows a step.
+    batch_size : int or "auto", default="auto"
+        Rows a step; "auto" takes a sixteenth of the rows, but at least 32 and at most 256.
     max_iter : int, default=500
         Epochs.
     early_stopping : bool, default=False
@@ -131,7 +131,7 @@ class UDNClassifier(UnboundedDepthMixin, CallbackSupportMixin, ClassifierMixin, 
         weight_scale=1.0,
         learning_rate=0.003,
         schedule="cosine",
-        batch_size=256,
+        batch_size="auto",
         max_iter=500,
         early_stopping=False,
         validation_fraction=0.1,

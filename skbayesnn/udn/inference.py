@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skbayesnn.numerics.training import Trainable
 from skbayesnn.udn.depth import TruncatedPoisson
-from skbayesnn.udn.objective import run_epoch
+from skbayesnn.udn.objective import run_steps
 
 PROBE_WEIGHT = 0.01
 BATCHES_BETWEEN_DEPTH_UPDATES = 16
@@ -104,21 +104,15 @@ class DepthInference(Trainable):
         if self.noise is not None:
             last = len(self.noise) - 1
             net.set_log_variances(self.noise[np.minimum(np.arange(m), last)])
-        a, b = net.architecture, net.scratch(batch_size, m)
-        used = np.zeros(2 * net.depth)
-        used[0 : 2 * m : 2], used[1 : 2 * m : 2] = q[::-1].cumsum()[::-1], heads
-        totals = np.zeros(m)
-        rows = batch_size * a.positions
-        run_epoch(
-            net.shape, net.starts, net.theta, net.gradient, net.adam.first, net.adam.second,
-            net.adam.counts, rate * (used > 0), net.centre, net.precision, used / self.n_total,
-            m, q, heads, self.X, self.targets, self.weights, order, batch_size,
-            self.held_out is None and self.noise is None, b["patches"], b["hidden"], b["inner"], b["d_hidden"], b["d_lower"], b["scratch"],
-            b["d_patches"], b["outputs"], np.empty((rows, a.channels), net.dtype),
-            np.empty((batch_size, self.targets.shape[1]), net.dtype),
-            np.empty(batch_size, net.dtype), totals,
+        options = {
+            "n_total": self.n_total,
+            "learn_noise": self.held_out is None and self.noise is None,
+        }
+        log_likelihood = run_steps(
+            net, m, q, heads, self.X[order], self.targets[order], self.weights[order],
+            batch_size, rate, options,
         )  # fmt: skip
-        return self._update_depth(totals / len(order))
+        return self._update_depth(log_likelihood)
 
     def _update_depth(self, log_likelihood):
         known = min(len(self.mean_log_likelihood), len(log_likelihood))

@@ -223,11 +223,10 @@ def layer_adjoint(
     if kind == 2:
         image_patches(inputs, shape[1], shape[2], patches)
         source = patches
-    if first:
+    if first or kind == 0:
         affine_relu_adjoint(source, out, d_out, d_weights, d_bias)
-    elif kind == 0:
-        affine_relu_adjoint(source, out, d_out, d_weights, d_bias)
-        product_nt(d_out, weights, d_inputs)
+        if not first:
+            product_nt(d_out, weights, d_inputs)
     else:
         begin = n_weights + width
         mixing = block[begin : begin + width * width].reshape((width, width))
@@ -236,10 +235,10 @@ def layer_adjoint(
         affine_relu_adjoint(source, inner, scratch, d_weights, d_bias)
         if kind == 2:
             product_nt(scratch, weights, d_patches)
-            d_inputs[:] = d_out
+            d_inputs[:] = 0
             image_patches_adjoint(d_patches, shape[1], shape[2], d_inputs)
         else:
             product_nt(scratch, weights, d_inputs)
-            for i in range(d_out.shape[0]):
-                for j in range(width):
-                    d_inputs[i, j] += d_out[i, j]
+        for i in range(d_out.shape[0]):
+            for j in range(width):
+                d_inputs[i, j] += d_out[i, j]

@@ -44,11 +44,9 @@ def forward(shape, starts, theta, depth, inputs, patches, hidden, inner):
     rows = inputs.shape[0]
     for k in range(depth):
         block = theta[starts[2 * k] : starts[2 * k + 1]]
+        source = inputs if k == 0 else hidden[k - 1][:rows]
         out, within = hidden[k][:rows], inner[k % inner.shape[0]][:rows]
-        if k == 0:
-            layer_forward(shape, True, block, inputs, patches[0], out, within)
-        else:
-            layer_forward(shape, False, block, hidden[k - 1][:rows], patches[1], out, within)
+        layer_forward(shape, k == 0, block, source, patches[min(k, 1)], out, within)
 
 
 @kernel
@@ -112,10 +110,12 @@ def gradient(
                     below = d_lower[i, j] if k < depth - 1 else kind(0.0)
                     d_hidden[i, j] = below + factor * scratch[i, j]
         else:
-            d_hidden[:] = d_lower
+            for i in range(rows):
+                for j in range(width):
+                    d_hidden[i, j] = d_lower[i, j]
         layer_adjoint(
             shape, k == 0, theta[starts[2 * k] : starts[2 * k + 1]],
-            inputs if k == 0 else hidden[k - 1][:rows], patches[0] if k == 0 else patches[1],
+            inputs if k == 0 else hidden[k - 1][:rows], patches[min(k, 1)],
             hidden[k][:rows], inner[k % inner.shape[0]][:rows], d_hidden,
             grad[starts[2 * k] : starts[2 * k + 1]], d_lower, scratch, d_patches,
         )  # fmt: skip
@@ -144,43 +144,51 @@ def divergences(theta, centre, precision, starts, n_blocks):
     return out
 
 
-@kernel
-def run_epoch(
-    shape, starts, theta, grad, first, second, counts, rates, centre, precision, factors,
-    depth, q, head_weights, X, targets, weights, order, batch_size,
-    learn_noise, patches, hidden, inner, d_hidden, d_lower, scratch, d_patches, outputs, inputs, labels,
-    batch_weights, totals,
-):  # fmt: skip
-    """One pass over the rows in ``order``, a step of Adam a batch, all in place.
+def run_steps(network, depth, q, head_weights, X, targets, weights, batch_size, rate, options):
+    """One step of Adam a batch, over rows in the order given.
+
+    The loop is Python, the step two kernels: one kernel around it all would save some
+    30 µs a step and cost three more seconds of compilation.
+
+    Parameters
+    ----------
+    network : skbayesnn.udn.network.Network
+    depth : int
+        Depths in use.
+    q, head_weights : ndarray of shape (depth,)
+        Weights of the depths, for the layers below and for the heads themselves.
+    X, targets, weights : ndarray of shapes (n, n_inputs), (n, n_outputs or 1), (n,)
+        In the network's type.
+    batch_size : int
+    rate : float
+        Learning rate.
+    options : dict
+        ``n_total``, the number of rows that the prior is weighed against, and
+        ``learn_noise``.
 
     Returns
     -------
-    mass : float
-        Sum of the weights of the rows seen; ``totals`` over it is the mean
-        log-likelihood of each depth.
+    log_likelihood : ndarray of shape (depth,)
+        Mean log-likelihood a row under each depth, as seen on the way.
     """
-    n = order.shape[0]
-    positions = shape[1] * shape[2]
-    mass = 0.0
-    for begin in range(0, n, batch_size):
-        m = min(batch_size, n - begin)
-        for i in range(m):
-            row = order[begin + i]
-            for p in range(positions):
-                for j in range(shape[3]):
-                    inputs[i * positions + p, j] = X[row, p * shape[3] + j]
-            for j in range(targets.shape[1]):
-                labels[i, j] = targets[row, j]
-            batch_weights[i] = weights[row]
-            mass += weights[row]
+    net, adam, positions = network, network.adam, network.architecture.positions
+    b = net.scratch(min(batch_size, len(X)), depth)
+    used = np.zeros(2 * net.depth)
+    used[0 : 2 * depth : 2], used[1 : 2 * depth : 2] = q[::-1].cumsum()[::-1], head_weights
+    rates, factors = rate * (used > 0), used / options["n_total"]
+    inputs = X.reshape(len(X) * positions, -1)
+    totals = np.zeros(depth)
+    for begin in range(0, len(X), batch_size):
+        m = min(batch_size, len(X) - begin)
         rows = m * positions
+        batch = slice(begin, begin + m)
         gradient(
-            shape, starts, theta, depth, q, head_weights, inputs[:rows], labels[:m],
-            batch_weights[:m], float(m), learn_noise,
-            (patches[0][:rows], patches[1][:rows]),
-            hidden, inner, d_hidden[:rows], d_lower[:rows], scratch[:rows],
-            d_patches[:rows], outputs[:m], grad, totals,
+            net.shape, net.starts, net.theta, depth, q, head_weights,
+            inputs[begin * positions : begin * positions + rows], targets[batch], weights[batch],
+            float(m), options["learn_noise"], (b["patches"][0][:rows], b["patches"][1][:rows]),
+            b["hidden"], b["inner"], b["d_hidden"][:rows], b["d_lower"][:rows],
+            b["scratch"][:rows], b["d_patches"][:rows], b["outputs"][:m], net.gradient, totals,
         )  # fmt: skip
-        shrink(theta, centre, precision, starts, factors, grad)
-        adam_step(theta, grad, first, second, starts, counts, rates)
-    return mass
+        shrink(net.theta, net.centre, net.precision, net.starts, factors, net.gradient)
+        adam_step(net.theta, net.gradient, adam.first, adam.second, net.starts, adam.counts, rates)
+    return totals / len(X)
