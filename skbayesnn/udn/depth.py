@@ -7,6 +7,8 @@ weights), and ``update(values, limit)``, which moves q towards the best one for 
 values. Depth 1 is entry 0 of every array.
 """
 
+from functools import lru_cache
+
 import numpy as np
 from scipy.special import gammaln, pdtr, pdtrik
 
@@ -100,9 +102,10 @@ class TruncatedPoisson(DepthPosterior):
     def update(self, values, limit, step=0.1):
         """Move λ towards the maximiser of :meth:`elbo` for these values.
 
-        The objective is a function of one number: it is searched on a grid within
-        ``step`` of log λ, so one call moves λ by a bounded factor, and repeated calls
-        end at the maximiser, however many there are.
+        The objective is a function of one number, with small jumps where the support
+        grows, so it is searched on a grid over all λ, finer around the present one. One
+        call changes log λ by at most ``step``; repeated calls end at the maximiser,
+        wherever they start and however many there are.
 
         Parameters
         ----------
@@ -115,18 +118,27 @@ class TruncatedPoisson(DepthPosterior):
         """
         values = np.asarray(values, dtype=float)
         limit = min(limit, len(values))
-        rates = self.rate * np.exp(np.linspace(-step, step, 21))
-        rates = rates[rates > 1e-3]
+        near = self.rate * np.exp(np.linspace(-step, step, 11))
+        tables = poisson_grid(self.prior_depth, self.quantile), self._table(near[near > 1e-3])
+        best, best_elbo = self.rate, -np.inf
+        for rates, supports, q, constants in tables:
+            n = np.searchsorted(supports, limit, side="right")  # rates, so supports, rise
+            if n:
+                elbos = q[:n, :limit] @ values[: q.shape[1]][:limit] + constants[:n]
+                if elbos.max() > best_elbo:
+                    best, best_elbo = rates[np.argmax(elbos)], elbos.max()
+        self.restore(float(np.clip(best, self.rate * np.exp(-step), self.rate * np.exp(step))))
+
+    def _table(self, rates):
+        """For each λ the support, the probabilities, and eq. 7 at values of zero."""
         supports = self._supports(rates)
-        rates, supports = rates[supports <= limit], supports[supports <= limit]
-        if not len(rates):
-            return
-        steps = np.arange(limit)
+        steps = np.arange(supports[-1])
         log_q = steps * np.log(rates)[:, None] - gammaln(steps + 1)
-        log_q = normalised(np.where(steps < supports[:, None], log_q, -np.inf))
+        inside = steps < supports[:, None]
+        log_q = normalised(np.where(inside, log_q, -np.inf))
         q = np.exp(log_q)
-        inner = values[:limit] + self.log_prior(limit) - np.where(q > 0, log_q, 0.0)
-        self.restore(float(rates[np.argmax((q * inner).sum(axis=1))]))
+        constants = (q * (self.log_prior(len(steps)) - np.where(inside, log_q, 0.0))).sum(axis=1)
+        return rates, supports, q, constants
 
     def state(self):
         """What :meth:`restore` takes."""
@@ -138,6 +150,13 @@ class TruncatedPoisson(DepthPosterior):
         self.support = int(self._supports(np.array([state]))[0])
         steps = np.arange(self.support)
         self._log_q = normalised(steps * np.log(state) - gammaln(steps + 1))
+
+
+@lru_cache(maxsize=8)
+def poisson_grid(prior_depth, quantile):
+    """The table of all λ from 0.005 to 300, ten a factor of e."""
+    rates = np.exp(np.arange(np.log(5e-3), np.log(300.0), 0.1))
+    return TruncatedPoisson(prior_depth, quantile=quantile)._table(rates)
 
 
 class CategoricalDepth(DepthPosterior):

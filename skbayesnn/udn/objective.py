@@ -52,7 +52,8 @@ def forward(shape, starts, theta, depth, inputs, patches, hidden, inner):
 @kernel
 def gradient(
     shape, starts, theta, depth, q, head_weights, inputs, targets, weights, n_mean,
-    learn_noise, patches, hidden, inner, d_hidden, d_lower, scratch, d_patches, outputs, grad, totals,
+    learn_noise, patches, hidden, inner, d_hidden, d_lower, scratch, d_patches, outputs, grad,
+    totals,
 ):  # fmt: skip
     """Data term of the loss: its gradient, and the log-likelihood of every depth.
 
