@@ -5,9 +5,10 @@ Adam: given the value of every depth, eq. 7 in q(ℓ) is a small problem of its 
 is moved towards its solution on running averages of the values. The depth found thus
 depends on the data and not on how many steps were taken.
 
-One depth more than q(ℓ) supports is always in training: its value is measured rather
-than guessed, while its weight in the gradients of the layers that it shares is at most
-a hundredth of the last depth's. The support grows into it when that pays.
+One depth more than q(ℓ) supports, and at least five, are always in training: their values
+are measured rather than guessed, while their weight in the gradients of the layers that
+they share is a hundredth of the last depth's. The support grows into them when that
+pays, also where a shallow network has learned nothing yet.
 """
 
 import warnings
@@ -20,7 +21,7 @@ from skbayesnn.numerics.training import Trainable
 from skbayesnn.udn.depth import TruncatedPoisson
 from skbayesnn.udn.objective import run_steps
 
-PROBE_WEIGHT = 0.01
+PROBE_WEIGHT, LEAST_TRAINED = 0.01, 5
 BATCHES_BETWEEN_DEPTH_UPDATES = 16
 MEMORY = 0.9
 NOISE_MEMORY, NOISE_PRIOR_ROWS = 0.8, 2.0
@@ -82,8 +83,8 @@ class DepthInference(Trainable):
         """
         q = self.depth.probabilities()
         if isinstance(self.depth, TruncatedPoisson):
-            if len(q) < self.max_depth:
-                q = np.append(q, PROBE_WEIGHT * q[-1])
+            ahead = min(max(len(q) + 1, LEAST_TRAINED), self.max_depth) - len(q)
+            q = np.append(q, np.full(ahead, PROBE_WEIGHT * q[-1]))
             return q, np.ones(len(q))
         return q, (q > 0).astype(float)
 
