@@ -37,9 +37,9 @@ for omega, (top, bottom) in zip(omegas, axes.T, strict=True):
 
     p = model.predict_proba(grid.reshape(-1, 2))[:, 1].reshape(len(side), len(side))
     top.imshow(
-        p, extent=(side[0], side[-1]) * 2, origin="lower", cmap="PuOr", vmin=0, vmax=1, alpha=0.7
+        p, extent=(side[0], side[-1]) * 2, origin="lower", cmap="PuOr", vmin=0, vmax=1, alpha=0.45
     )
-    top.scatter(*X[::2].T, c=y[::2], s=4, cmap="PuOr", vmin=-0.3, vmax=1.3, edgecolors="none")
+    top.scatter(*X[::2].T, c=y[::2], s=4, cmap="PuOr", vmin=0, vmax=1, edgecolors="none")
     top.set(
         xticks=[],
         yticks=[],
