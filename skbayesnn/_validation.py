@@ -67,7 +67,9 @@ class Options:
 
 def positive(kind=Real):
     """All numbers of the kind above zero."""
-    return Interval(kind, 1, None, "left") if kind is Integral else Interval(Real, 0, None, "neither")
+    return (
+        Interval(kind, 1, None, "left") if kind is Integral else Interval(Real, 0, None, "neither")
+    )
 
 
 def check_parameters(estimator, constraints):
@@ -88,7 +90,9 @@ def check_parameters(estimator, constraints):
         value = getattr(estimator, name)
         if not any(value in option for option in allowed):
             options = [str(option) for option in allowed]
-            text = options[0] if len(options) == 1 else ", ".join(options[:-1]) + " or " + options[-1]
+            text = (
+                options[0] if len(options) == 1 else ", ".join(options[:-1]) + " or " + options[-1]
+            )
             raise InvalidParameterError(
                 f"The {name!r} parameter of {type(estimator).__name__} must be {text}. "
                 f"Got {value!r} instead."

@@ -1,9 +1,12 @@
 """What every regressor of the package can do with its predictive distribution."""
 
 import numpy as np
-from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_array, column_or_1d
 
-from skbayesnn.predictive import check_levels
+from skbayesnn.predictive import central_levels, check_levels
+
+# A mixture takes 16 bytes a row and component: large X is summarised block by block.
+_ROWS_A_BLOCK = 8192
 
 
 class ProbabilisticRegressorMixin:
@@ -12,6 +15,27 @@ class ProbabilisticRegressorMixin:
     ``predict`` with a keyword is the channel that passes through a
     :class:`~sklearn.pipeline.Pipeline`; the other methods are its friendly face. All
     uncertainty is that of a new observation, noise included.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.base import BaseEstimator, RegressorMixin
+    >>> from skbayesnn.base import ProbabilisticRegressorMixin
+    >>> from skbayesnn.predictive import PredictiveMixture
+    >>> class Noise(ProbabilisticRegressorMixin, RegressorMixin, BaseEstimator):
+    ...     def fit(self, X, y):
+    ...         self.mean_, self.variance_ = np.mean(y), np.var(y)
+    ...         return self
+    ...
+    ...     def predict_distribution(self, X):
+    ...         shape = (len(X), 1)
+    ...         means, variances = np.full(shape, self.mean_), np.full(shape, self.variance_)
+    ...         return PredictiveMixture([1.0], means, variances)
+    >>> model = Noise().fit([[0.0], [1.0]], [1.0, 3.0])
+    >>> model.predict([[2.0]], return_std=True)
+    (array([2.]), array([1.]))
+    >>> model.predict_interval([[2.0]], coverage=0.9).round(3)
+    array([[0.355, 3.645]])
     """
 
     # The keywords pass through pipelines with metadata routing enabled, too.
@@ -52,22 +76,51 @@ class ProbabilisticRegressorMixin:
         Raises
         ------
         ValueError
-            If more than one of the keywords is used.
+            If more than one of the keywords is used, if ``quantiles`` is empty or has a
+            level that is not in (0, 1), or if ``point_estimate`` is neither "mean" nor
+            "median".
         """
-        if bool(return_std) + (quantiles is not None) + bool(return_distribution) > 1:
-            raise ValueError("Use only one of return_std, quantiles and return_distribution.")
-        if quantiles is not None:
-            quantiles = check_levels(quantiles)
-        distribution = self.predict_distribution(X)
+        asked = {
+            "return_std": bool(return_std),
+            "quantiles": quantiles is not None,
+            "return_distribution": bool(return_distribution),
+        }
+        if sum(asked.values()) > 1:
+            names = " and ".join(name for name, used in asked.items() if used)
+            raise ValueError(f"Use only one of {names}.")
+        if self.point_estimate not in ("mean", "median"):
+            raise ValueError(
+                f"point_estimate must be 'mean' or 'median'. Got {self.point_estimate!r} instead."
+            )
         if return_distribution:
-            return distribution
+            return self.predict_distribution(X)
         if quantiles is not None:
-            return distribution.quantile(quantiles)
+            levels = check_levels(quantiles)
+            return self._summarise(X, lambda distribution: distribution.quantile(levels))
+        if return_std:
+            both = self._summarise(X, lambda d: np.column_stack([self._point(d), d.std()]))
+            return both[:, 0].copy(), both[:, 1].copy()
+        return self._summarise(X, self._point)
+
+    def _point(self, distribution):
         if self.point_estimate == "median":
-            y = distribution.quantile(0.5)[:, 0]
-        else:
-            y = distribution.mean()
-        return (y, distribution.std()) if return_std else y
+            return distribution.quantile(0.5)[:, 0]
+        return distribution.mean()
+
+    def _summarise(self, X, summary):
+        """Apply a function of the predictive distribution, a block of rows at a time."""
+        rows = X.iloc if hasattr(X, "iloc") else X
+        # What cannot be cut into blocks (or is no table at all) is left to validation.
+        cuttable = isinstance(X, list | np.ndarray) or hasattr(X, "iloc")
+        n_rows = len(X) if cuttable and getattr(X, "ndim", 1) > 0 else 0
+        if n_rows <= _ROWS_A_BLOCK:
+            return summary(self.predict_distribution(X))
+        return np.concatenate(
+            [
+                summary(self.predict_distribution(rows[start : start + _ROWS_A_BLOCK]))
+                for start in range(0, n_rows, _ROWS_A_BLOCK)
+            ]
+        )
 
     def predict_quantiles(self, X, quantiles=(0.05, 0.5, 0.95)):
         """Predictive quantiles.
@@ -76,13 +129,18 @@ class ProbabilisticRegressorMixin:
         ----------
         X : array-like of shape (n_samples, n_features)
             Inputs.
-        quantiles : array-like of shape (n_quantiles,) or float
+        quantiles : array-like of shape (n_quantiles,) or float, default=(0.05, 0.5, 0.95)
             Levels in (0, 1), in any order.
 
         Returns
         -------
         quantiles : ndarray of shape (n_samples, n_quantiles)
-            In the order of the levels; they never cross.
+            In the units of y and the order of the levels; they never cross.
+
+        Raises
+        ------
+        ValueError
+            If there is no level, or one is not in (0, 1).
         """
         return self.predict(X, quantiles=quantiles)
 
@@ -99,12 +157,17 @@ class ProbabilisticRegressorMixin:
         Returns
         -------
         interval : ndarray of shape (n_samples, 2)
-            Lower and upper ends.
+            Lower and upper ends, in the units of y.
+
+        Raises
+        ------
+        ValueError
+            If ``coverage`` is not in (0, 1).
         """
-        return self.predict_distribution(X).interval(coverage)
+        return self.predict(X, quantiles=central_levels(coverage))
 
     def sample_y(self, X, n_samples=1, random_state=0):
-        """Draw new observations, each row by itself.
+        """Draw new observations, each row by itself unless the estimator says otherwise.
 
         Parameters
         ----------
@@ -118,6 +181,7 @@ class ProbabilisticRegressorMixin:
         Returns
         -------
         draws : ndarray of shape (n_rows, n_samples)
+            In the units of y.
         """
         return self.predict_distribution(X).sample(n_samples, random_state)
 
@@ -134,14 +198,35 @@ class ProbabilisticRegressorMixin:
         Returns
         -------
         log_density : ndarray of shape (n_samples,)
+
+        Raises
+        ------
+        ValueError
+            If y is not finite, or not of the length of X.
         """
         distribution = self.predict_distribution(X)
         return distribution.logpdf(check_observations(y, len(distribution)))
 
 
 def check_observations(y, n_samples):
-    """Observations as a finite array of shape (n_samples,), or a clear ValueError."""
-    y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-    y = column_or_1d(y)
-    check_consistent_length(y, np.empty(n_samples))
+    """Observations as an array of one dimension.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,) or (n_samples, 1)
+    n_samples : int
+        How many there have to be.
+
+    Returns
+    -------
+    y : ndarray of shape (n_samples,)
+
+    Raises
+    ------
+    ValueError
+        If y is not finite, has another shape or another length.
+    """
+    y = column_or_1d(check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"))
+    if y.size != n_samples:
+        raise ValueError(f"y has {y.size} observations, inconsistent with {n_samples} predictions.")
     return y

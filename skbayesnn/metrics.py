@@ -2,17 +2,34 @@
 
 The functions take observations and a :class:`~skbayesnn.predictive.PredictiveMixture`,
 quantiles or intervals. The scorers are callables ``(estimator, X, y)`` for ``scoring=``
-of ``GridSearchCV``, ``cross_validate`` and the like, on an estimator or a pipeline that
-ends in one: greater is better, so that losses have their sign changed.
+of ``GridSearchCV``, ``cross_validate`` and the like, on an estimator, a pipeline that
+ends in one or a fitted search over either. Greater is better, so that losses have their
+sign changed:
+
+=============================  =============================  ============================
+scorer                         returns                        for model selection
+=============================  =============================  ============================
+log_predictive_density_scorer  mean log predictive density    yes, a proper score
+crps_scorer                    minus the mean CRPS            yes, a proper score
+pinball_scorer                 minus the mean pinball loss    yes, proper for its levels
+interval_scorer                minus the mean interval score  yes, proper for its interval
+interval_coverage_scorer       coverage of the intervals      no: compare with the nominal
+interval_width_scorer          minus the mean width           no: the narrowest is no goal
+=============================  =============================  ============================
+
+Other levels and coverages: ``PinballScorer((0.1, 0.5))``,
+``IntervalScorer("coverage", 0.5)``; other functions of a distribution:
+``DistributionScorer(function, sign)``.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from sklearn.utils.validation import check_array
 
 from skbayesnn.base import check_observations
-from skbayesnn.predictive import check_levels
+from skbayesnn.predictive import PredictiveMixture, central_levels, check_levels
 
 
 def mean_log_predictive_density(y_true, distribution):
@@ -21,36 +38,77 @@ def mean_log_predictive_density(y_true, distribution):
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
+        Observations.
     distribution : PredictiveMixture
+        Their predictive distributions, in the units of y.
 
     Returns
     -------
     score : float
+
+    Raises
+    ------
+    ValueError
+        If y is not finite or not of the length of the distribution.
+    TypeError
+        If ``distribution`` is not a PredictiveMixture.
+
+    Examples
+    --------
+    >>> from skbayesnn.metrics import mean_log_predictive_density
+    >>> from skbayesnn.predictive import PredictiveMixture
+    >>> normal = PredictiveMixture([1.0], [[0.0], [2.0]], [[1.0], [1.0]])
+    >>> round(mean_log_predictive_density([0.0, 3.0], normal), 4)
+    -1.1689
     """
+    _check_distribution(distribution)
     return float(np.mean(distribution.logpdf(check_observations(y_true, len(distribution)))))
 
 
 def mean_crps(y_true, distribution):
     """Mean continuous ranked probability score, in the units of y; 0 is best.
 
+    See :meth:`skbayesnn.predictive.PredictiveMixture.crps`.
+
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
+        Observations.
     distribution : PredictiveMixture
+        Their predictive distributions, in the units of y.
 
     Returns
     -------
     loss : float
+
+    Raises
+    ------
+    ValueError
+        If y is not finite or not of the length of the distribution.
+    TypeError
+        If ``distribution`` is not a PredictiveMixture.
+
+    Examples
+    --------
+    >>> from skbayesnn.metrics import mean_crps
+    >>> from skbayesnn.predictive import PredictiveMixture
+    >>> normal = PredictiveMixture([1.0], [[0.0], [2.0]], [[1.0], [1.0]])
+    >>> round(mean_crps([0.0, 3.0], normal), 4)
+    0.4181
     """
+    _check_distribution(distribution)
     return float(np.mean(distribution.crps(check_observations(y_true, len(distribution)))))
 
 
 def mean_pinball_loss(y_true, y_quantiles, quantiles):
     """Pinball loss, averaged over rows and levels, in the units of y; 0 is best.
 
+    max(p (y - q), (p - 1)(y - q)) for a quantile q at level p.
+
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
+        Observations.
     y_quantiles : array-like of shape (n_samples, n_quantiles)
         Predicted quantiles.
     quantiles : array-like of shape (n_quantiles,)
@@ -59,6 +117,17 @@ def mean_pinball_loss(y_true, y_quantiles, quantiles):
     Returns
     -------
     loss : float
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit, a number is not finite or a level is not in (0, 1).
+
+    Examples
+    --------
+    >>> from skbayesnn.metrics import mean_pinball_loss
+    >>> mean_pinball_loss([1.0], [[0.0, 2.0]], [0.25, 0.75])
+    0.25
     """
     levels = check_levels(quantiles)
     y_quantiles = _check_columns(y_quantiles, levels.size, "y_quantiles")
@@ -72,13 +141,28 @@ def interval_coverage(y_true, interval):
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
+        Observations.
     interval : array-like of shape (n_samples, 2)
+        Lower and upper ends.
 
     Returns
     -------
     coverage : float
+        In [0, 1]; best where it equals the nominal coverage.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit, a number is not finite or a lower end is above its
+        upper end.
+
+    Examples
+    --------
+    >>> from skbayesnn.metrics import interval_coverage
+    >>> interval_coverage([1.0, 5.0], [[0.0, 2.0], [0.0, 2.0]])
+    0.5
     """
-    interval = _check_columns(interval, 2, "interval")
+    interval = _check_interval(interval)
     y_true = check_observations(y_true, len(interval))
     return float(np.mean((interval[:, 0] <= y_true) & (y_true <= interval[:, 1])))
 
@@ -89,17 +173,30 @@ def mean_interval_width(interval):
     Parameters
     ----------
     interval : array-like of shape (n_samples, 2)
+        Lower and upper ends.
 
     Returns
     -------
     width : float
+
+    Raises
+    ------
+    ValueError
+        If there are not two columns, a number is not finite or a lower end is above its
+        upper end.
+
+    Examples
+    --------
+    >>> from skbayesnn.metrics import mean_interval_width
+    >>> mean_interval_width([[0.0, 2.0], [0.0, 4.0]])
+    3.0
     """
-    interval = _check_columns(interval, 2, "interval")
+    interval = _check_interval(interval)
     return float(np.mean(interval[:, 1] - interval[:, 0]))
 
 
 def mean_interval_score(y_true, interval, coverage=0.9):
-    """Interval score of Gneiting and Raftery (2007), in the units of y; 0 is best.
+    """Interval score of Gneiting and Raftery (2007, eq. 43), in the units of y; 0 is best.
 
     The width of the interval, plus 2/(1 - coverage) times the distance of an observation
     that it misses.
@@ -107,21 +204,38 @@ def mean_interval_score(y_true, interval, coverage=0.9):
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
+        Observations.
     interval : array-like of shape (n_samples, 2)
-        Central intervals.
+        Lower and upper ends of central intervals.
     coverage : float, default=0.9
         Their nominal coverage, in (0, 1).
 
     Returns
     -------
     loss : float
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit, a number is not finite, a lower end is above its upper
+        end or ``coverage`` is not in (0, 1).
+
+    Examples
+    --------
+    >>> from skbayesnn.metrics import mean_interval_score
+    >>> mean_interval_score([1.0, 3.0], [[0.0, 2.0], [0.0, 2.0]], coverage=0.5)
+    4.0
     """
-    if not 0 < coverage < 1:
-        raise ValueError(f"coverage must be in the range (0, 1). Got {coverage!r} instead.")
-    interval = _check_columns(interval, 2, "interval")
+    central_levels(coverage)
+    interval = _check_interval(interval)
     y_true = check_observations(y_true, len(interval))
     miss = np.maximum(interval[:, 0] - y_true, 0) + np.maximum(y_true - interval[:, 1], 0)
     return float(np.mean(interval[:, 1] - interval[:, 0] + 2.0 / (1.0 - coverage) * miss))
+
+
+def _check_distribution(distribution):
+    if not isinstance(distribution, PredictiveMixture):
+        raise TypeError(f"Expected a PredictiveMixture. Got {type(distribution).__name__}.")
 
 
 def _check_columns(array, n_columns, name):
@@ -131,6 +245,13 @@ def _check_columns(array, n_columns, name):
     return array
 
 
+def _check_interval(interval):
+    interval = _check_columns(interval, 2, "interval")
+    if (interval[:, 0] > interval[:, 1]).any():
+        raise ValueError("interval must have no lower end above its upper end.")
+    return interval
+
+
 @dataclass(frozen=True)
 class DistributionScorer:
     """Scorer of the predictive distribution.
@@ -138,8 +259,8 @@ class DistributionScorer:
     Parameters
     ----------
     score : callable
-        ``score(y_true, distribution)``, a function of this module.
-    sign : {1, -1}
+        ``score(y_true, distribution)``: a function of this module, or another one.
+    sign : {1, -1}, default=1
         -1 for a loss.
 
     Examples
@@ -149,10 +270,11 @@ class DistributionScorer:
     DistributionScorer(score=mean_crps, sign=-1)
     """
 
-    score: callable
+    score: Callable
     sign: int = 1
 
     def __call__(self, estimator, X, y):
+        """Score predictions of y at X; TypeError where ``predict`` has no distribution."""
         return self.sign * self.score(y, _predict(estimator, X, return_distribution=True))
 
     def __repr__(self):
@@ -161,17 +283,24 @@ class DistributionScorer:
 
 @dataclass(frozen=True)
 class PinballScorer:
-    """Scorer of predicted quantiles: the pinball loss with its sign changed.
+    """Scorer of predicted quantiles: the mean pinball loss with its sign changed.
 
     Parameters
     ----------
-    quantiles : tuple of float
+    quantiles : tuple of float, default=(0.05, 0.25, 0.5, 0.75, 0.95)
         Levels in (0, 1).
+
+    Examples
+    --------
+    >>> from skbayesnn.metrics import PinballScorer
+    >>> PinballScorer((0.1, 0.9))
+    PinballScorer(quantiles=(0.1, 0.9))
     """
 
     quantiles: tuple = (0.05, 0.25, 0.5, 0.75, 0.95)
 
     def __call__(self, estimator, X, y):
+        """Score predictions of y at X; TypeError where ``predict`` has no quantiles."""
         predicted = _predict(estimator, X, quantiles=self.quantiles)
         return -mean_pinball_loss(y, predicted, self.quantiles)
 
@@ -182,26 +311,36 @@ class IntervalScorer:
 
     Parameters
     ----------
-    kind : {"score", "coverage", "width"}
-        The interval score or the mean width with its sign changed, or the coverage as it
-        is: a number to look at, not to maximise.
-    coverage : float
+    kind : {"score", "coverage", "width"}, default="score"
+        The mean interval score or the mean width with its sign changed, or the coverage
+        as it is. Only the interval score is for model selection: the widest intervals
+        have the greatest coverage, and the narrowest the least width.
+    coverage : float, default=0.9
         Nominal coverage, in (0, 1).
+
+    Examples
+    --------
+    >>> from skbayesnn.metrics import IntervalScorer
+    >>> IntervalScorer("coverage", 0.5)
+    IntervalScorer(kind='coverage', coverage=0.5)
     """
 
     kind: str = "score"
     coverage: float = 0.9
 
+    def __post_init__(self):
+        if self.kind not in ("score", "coverage", "width"):
+            raise ValueError(f"kind must be 'score', 'coverage' or 'width'. Got {self.kind!r}.")
+        central_levels(self.coverage)
+
     def __call__(self, estimator, X, y):
-        tail = 0.5 - 0.5 * self.coverage
-        interval = _predict(estimator, X, quantiles=(tail, 1.0 - tail))
+        """Score predictions of y at X; TypeError where ``predict`` has no quantiles."""
+        interval = _predict(estimator, X, quantiles=central_levels(self.coverage))
         if self.kind == "coverage":
             return interval_coverage(y, interval)
         if self.kind == "width":
             return -mean_interval_width(interval)
-        if self.kind == "score":
-            return -mean_interval_score(y, interval, self.coverage)
-        raise ValueError(f"kind must be 'score', 'coverage' or 'width'. Got {self.kind!r}.")
+        return -mean_interval_score(y, interval, self.coverage)
 
 
 def _predict(estimator, X, **keyword):
@@ -209,7 +348,8 @@ def _predict(estimator, X, **keyword):
     try:
         return getattr(estimator, "best_estimator_", estimator).predict(X, **keyword)
     except TypeError as error:
-        if "unexpected keyword" not in str(error):
+        # The words of Python for a function, and of scikit-learn's metadata routing.
+        if "got an unexpected keyword" not in str(error) and "got unexpected arg" not in str(error):
             raise
         raise TypeError(
             f"{type(estimator).__name__} cannot be scored by this scorer: its predict does "

@@ -1,9 +1,15 @@
 """``PredictiveMixture``: the one predictive object of the package."""
 
+from numbers import Real
+
 import numpy as np
+from scipy.special import ndtri
 from sklearn.utils import check_random_state
 
 from skbayesnn.numerics import mixtures
+
+# More than rounding leaves in the sum of any number of weights.
+_MAX_WEIGHT_ERROR = 1e-8
 
 
 class PredictiveMixture:
@@ -12,7 +18,7 @@ class PredictiveMixture:
     Parameters
     ----------
     weights : array-like of shape (n_components,) or (n_samples, n_components)
-        Weights, each at least zero, with sum one for each row.
+        Weights, each at least zero, with sum one for each row (to 1e-8).
     means : array-like of shape (n_samples, n_components)
         Means of the components, in the units of y.
     variances : array-like of shape (n_samples, n_components)
@@ -24,11 +30,22 @@ class PredictiveMixture:
     ValueError
         If the shapes do not fit, or a number is not finite or out of its range.
 
+    Attributes
+    ----------
+    weights, means, variances : ndarray of float64
+        As given.
+
+    Notes
+    -----
+    ``len(mixture)`` is the number of rows, ``mixture[rows]`` the mixture of some of them.
+    Results for a row do not depend on the others, to the last bit. Memory stays within a
+    few times that of the means.
+
     References
     ----------
-    Grimit, Gneiting, Berrocal and Johnson, "The continuous ranked probability score for
-    circular variables and its application to mesoscale forecast ensemble
-    verification", Quarterly Journal of the Royal Meteorological Society, 2006 (CRPS).
+    .. [1] Grimit, Gneiting, Berrocal and Johnson, "The continuous ranked probability
+       score for circular variables and its application to mesoscale forecast ensemble
+       verification", Quarterly Journal of the Royal Meteorological Society, 2006.
 
     Examples
     --------
@@ -41,9 +58,9 @@ class PredictiveMixture:
     """
 
     def __init__(self, weights, means, variances):
-        self.weights = np.ascontiguousarray(weights, dtype=np.float64)
-        self.means = np.ascontiguousarray(means, dtype=np.float64)
-        self.variances = np.ascontiguousarray(variances, dtype=np.float64)
+        self.weights = _plain(weights)
+        self.means = _plain(means)
+        self.variances = _plain(variances)
         if self.means.ndim != 2 or self.variances.shape != self.means.shape:
             raise ValueError(
                 "means and variances must have the same shape (n_samples, n_components). "
@@ -58,11 +75,21 @@ class PredictiveMixture:
             raise ValueError("means must be finite.")
         if not (np.isfinite(self.variances).all() and (self.variances >= 0).all()):
             raise ValueError("variances must be finite and not negative.")
-        if not ((self.weights >= 0).all() and np.allclose(self.weights.sum(axis=-1), 1)):
-            raise ValueError("weights must not be negative, with sum one for each row.")
+        if not np.isfinite(self.weights).all() or (self.weights < 0).any():
+            raise ValueError("weights must be finite and not negative.")
+        totals = np.atleast_1d(self.weights.sum(axis=-1))
+        if np.any(np.abs(totals - 1) > _MAX_WEIGHT_ERROR):
+            worst = totals[np.argmax(np.abs(totals - 1))]
+            raise ValueError(f"weights must have sum one for each row. Got a sum of {worst}.")
 
     def __len__(self):
         return self.means.shape[0]
+
+    def __getitem__(self, rows):
+        """Choose rows: a mixture again, of one row for an int."""
+        rows = np.atleast_1d(np.arange(len(self))[rows])
+        weights = self.weights if self.weights.ndim == 1 else self.weights[rows]
+        return PredictiveMixture(weights, self.means[rows], self.variances[rows])
 
     def __repr__(self):
         return f"PredictiveMixture(n_samples={len(self)}, n_components={self.means.shape[1]})"
@@ -72,107 +99,209 @@ class PredictiveMixture:
         return np.atleast_2d(self.weights), self.means, np.sqrt(self.variances)
 
     def _points(self, y):
-        """Y as (n_samples, n_points), and whether the result has one column only."""
+        """Y as (n_samples, n_points)."""
         y = np.asarray(y, dtype=np.float64)
-        if y.ndim <= 1:
-            if y.ndim == 1 and y.shape != (len(self),):
-                raise ValueError(
-                    f"y must be a number, of shape ({len(self)},) or ({len(self)}, n_points). "
-                    f"Got shape {y.shape}."
-                )
-            return np.ascontiguousarray(np.broadcast_to(y, (len(self),))[:, None]), True
-        if y.ndim > 2 or y.shape[0] not in (1, len(self)):
+        if np.isnan(y).any():
+            raise ValueError("y must not contain NaN.")
+        columns = y[:, None] if y.ndim == 1 else np.atleast_2d(y)
+        n_rows = (len(self),) if y.ndim == 1 else (1, len(self))
+        if y.ndim > 2 or len(columns) not in n_rows:
             raise ValueError(
-                f"y must be a number, of shape ({len(self)},) or ({len(self)}, n_points). "
-                f"Got shape {y.shape}."
+                f"y must be a number, of shape ({len(self)},), ({len(self)}, n_points) or "
+                f"(1, n_points). Got shape {y.shape}."
             )
-        return np.ascontiguousarray(np.broadcast_to(y, (len(self), y.shape[1]))), False
+        return _plain(np.broadcast_to(columns, (len(self), columns.shape[1])))
+
+    def _evaluate(self, kernel, y):
+        """One column of values for y of fewer than two dimensions."""
+        points = self._points(y)
+        out = np.empty(points.shape)
+        kernel(points, *self._rows(), out)
+        return out if np.ndim(y) == 2 else out[:, 0]
+
+    def scaled(self, loc, scale):
+        """Distribution of ``loc + scale * y``: undoes a normalisation of y.
+
+        Parameters
+        ----------
+        loc : float
+            In the new units.
+        scale : float
+            New units for one old unit, not zero.
+
+        Returns
+        -------
+        distribution : PredictiveMixture
+            In the new units. Its densities are the old ones divided by ``|scale|``.
+
+        Raises
+        ------
+        ValueError
+            If ``loc`` or ``scale`` is not a finite number, or ``scale`` is zero.
+
+        Examples
+        --------
+        >>> from skbayesnn.predictive import PredictiveMixture
+        >>> celsius = PredictiveMixture([1.0], [[20.0]], [[4.0]])
+        >>> fahrenheit = celsius.scaled(32.0, 1.8)
+        >>> fahrenheit.mean(), fahrenheit.std()
+        (array([68.]), array([3.6]))
+        """
+        if not (isinstance(loc, Real) and np.isfinite(loc)):
+            raise ValueError(f"loc must be a finite number. Got {loc!r} instead.")
+        if not (isinstance(scale, Real) and np.isfinite(scale) and scale != 0):
+            raise ValueError(f"scale must be a finite number other than 0. Got {scale!r} instead.")
+        # An overflow is refused with the rest of what is not finite.
+        with np.errstate(over="ignore"):
+            means = loc + scale * self.means
+            variances = scale * (scale * self.variances)
+        return PredictiveMixture(self.weights, means, variances)
 
     def mean(self):
-        """Means, (n_samples,)."""
-        return np.einsum("...k,...k->...", self.weights, self.means)
+        """Means.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples,)
+        """
+        return (self.weights * self.means).sum(axis=1)
 
     def var(self):
-        """Variances, (n_samples,)."""
-        deviations = self.means - self.mean()[:, None]
-        return np.einsum("...k,...k->...", self.weights, self.variances + deviations**2)
+        """Variances, in the squared units of y.
+
+        Returns
+        -------
+        var : ndarray of shape (n_samples,)
+        """
+        with np.errstate(over="ignore"):
+            return self.std() ** 2
 
     def std(self):
-        """Standard deviations, (n_samples,)."""
-        return np.sqrt(self.var())
+        """Standard deviations.
+
+        Returns
+        -------
+        std : ndarray of shape (n_samples,)
+        """
+        deviations = np.hypot(self.means - self.mean()[:, None], np.sqrt(self.variances))
+        # In units of the largest, squares neither overflow nor vanish.
+        unit = deviations.max(axis=1)
+        deviations /= np.where(unit > 0, unit, 1)[:, None]
+        return unit * np.sqrt((self.weights * deviations**2).sum(axis=1))
 
     def cdf(self, y):
-        """Distribution function.
+        """Distribution function, P(Y <= y).
 
         Parameters
         ----------
         y : float or array-like of shape (n_samples,), (n_samples, n_points) or (1, n_points)
-            One value a row, or several.
+            One value for all rows, one a row, several a row, or several for all rows.
+            Infinite values are fine.
 
         Returns
         -------
         cdf : ndarray of shape (n_samples,), or (n_samples, n_points) for y of two dimensions
+
+        Raises
+        ------
+        ValueError
+            If y has another shape or contains NaN.
         """
-        points, single = self._points(y)
-        out = np.empty(points.shape)
-        mixtures.mixture_cdf(points, *self._rows(), out)
-        return out[:, 0] if single else out
+        return self._evaluate(mixtures.mixture_cdf, y)
 
     def logpdf(self, y):
-        """Natural logarithm of the density, in units of 1/y; arguments as for `cdf`."""
-        points, single = self._points(y)
-        out = np.empty(points.shape)
-        mixtures.mixture_logpdf(points, *self._rows(), out)
-        return out[:, 0] if single else out
-
-    def quantile(self, q):
-        """Quantiles, which never cross.
+        """Log-density in nats, of y in its own units.
 
         Parameters
         ----------
-        q : array-like of shape (n_quantiles,) or float
+        y : float or array-like of shape (n_samples,), (n_samples, n_points) or (1, n_points)
+            As for `cdf`.
+
+        Returns
+        -------
+        logpdf : ndarray of shape (n_samples,), or (n_samples, n_points) for y of two dimensions
+            ``inf`` on a point mass.
+
+        Raises
+        ------
+        ValueError
+            If y has another shape or contains NaN.
+        """
+        return self._evaluate(mixtures.mixture_logpdf, y)
+
+    def quantile(self, q):
+        """Quantiles: the smallest y with P(Y <= y) >= q. They never cross.
+
+        Parameters
+        ----------
+        q : float or array-like of shape (n_quantiles,)
             Levels in (0, 1), in any order.
 
         Returns
         -------
         quantiles : ndarray of shape (n_samples, n_quantiles)
             In the order of ``q``.
+
+        Raises
+        ------
+        ValueError
+            If there is no level, or one is not in (0, 1).
         """
-        levels = check_levels(q)
-        order = np.argsort(levels, kind="stable")
+        levels, inverse = np.unique(check_levels(q), return_inverse=True)
         out = np.empty((len(self), levels.size))
-        mixtures.mixture_quantile(levels[order], *self._rows(), out)
-        return out[:, np.argsort(order, kind="stable")]
+        mixtures.mixture_quantile(levels, ndtri(levels), *self._rows(), out)
+        return out[:, inverse]
 
     def interval(self, coverage=0.9):
-        """Central intervals, (n_samples, 2), that hold y with this probability."""
-        if not 0 < coverage < 1:
-            raise ValueError(f"coverage must be in the range (0, 1). Got {coverage!r} instead.")
-        return self.quantile([0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage])
+        """Central intervals, between the quantiles at (1 - coverage)/2 and (1 + coverage)/2.
+
+        Parameters
+        ----------
+        coverage : float, default=0.9
+            Probability that y lies in its interval, in (0, 1).
+
+        Returns
+        -------
+        interval : ndarray of shape (n_samples, 2)
+            Lower and upper ends.
+
+        Raises
+        ------
+        ValueError
+            If ``coverage`` is not in (0, 1).
+        """
+        return self.quantile(central_levels(coverage))
 
     def crps(self, y):
         """Continuous ranked probability score of each row, in the units of y; 0 is best.
 
-        Closed form; the cost is half the square of the number of components a row.
+        ∫ (P(Y <= t) - 1{y <= t})² dt = E|Y - y| - ½ E|Y - Y'|, in closed form for Gaussian
+        mixtures [1]_. The cost is half the square of the number of components a row.
 
         Parameters
         ----------
         y : float or array-like of shape (n_samples,)
+            One value for all rows, or one a row.
 
         Returns
         -------
         crps : ndarray of shape (n_samples,)
+            To about 1e-13 of the row's scale.
+
+        Raises
+        ------
+        ValueError
+            If y has another shape or contains NaN.
         """
-        points, single = self._points(y)
-        if not single:
+        if np.ndim(y) > 1:
             raise ValueError(f"y must be a number or of shape ({len(self)},).")
         out = np.empty(len(self))
         table = mixtures.expected_abs_table()
-        mixtures.mixture_crps(np.ascontiguousarray(points[:, 0]), *self._rows(), table, out)
+        mixtures.mixture_crps(self._points(y)[:, 0].copy(), *self._rows(), table, out)
         return out
 
     def sample(self, n_samples=1, random_state=None):
-        """Draw from each row.
+        """Draw from each row, all draws independent.
 
         Parameters
         ----------
@@ -188,14 +317,20 @@ class PredictiveMixture:
         rng = check_random_state(random_state)
         shape = (len(self), n_samples)
         cumulative = np.cumsum(np.broadcast_to(self.weights, self.means.shape), axis=1)
-        levels = rng.uniform(size=shape) * cumulative[:, -1:]
+        totals = cumulative[:, -1:]
+        # Below the total, so that no component without weight is ever drawn.
+        levels = np.minimum(rng.uniform(size=shape) * totals, np.nextafter(totals, 0))
         component = np.empty(shape, dtype=np.intp)
         for row in range(len(self)):
             component[row] = np.searchsorted(cumulative[row], levels[row], side="right")
-        component = np.minimum(component, self.means.shape[1] - 1)
         means = np.take_along_axis(self.means, component, axis=1)
-        sds = np.sqrt(np.take_along_axis(self.variances, component, axis=1))
-        return means + sds * rng.standard_normal(shape)
+        variances = np.take_along_axis(self.variances, component, axis=1)
+        return means + np.sqrt(variances) * rng.standard_normal(shape)
+
+
+def _plain(a):
+    """A plain array that can be written to: kernels are compiled once, for those only."""
+    return np.require(a, np.float64, ["C", "W", "E"])
 
 
 def check_levels(q):
@@ -221,3 +356,25 @@ def check_levels(q):
             f"Got {q!r} instead."
         )
     return levels
+
+
+def central_levels(coverage):
+    """Levels of the ends of central intervals.
+
+    Parameters
+    ----------
+    coverage : float
+
+    Returns
+    -------
+    levels : tuple of two floats
+        (1 - coverage)/2 and (1 + coverage)/2.
+
+    Raises
+    ------
+    ValueError
+        If ``coverage`` is not in (0, 1).
+    """
+    if not (isinstance(coverage, Real) and 0 < coverage < 1):
+        raise ValueError(f"coverage must be in the range (0, 1). Got {coverage!r} instead.")
+    return 0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage

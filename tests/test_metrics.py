@@ -5,128 +5,18 @@ import pickle
 import numpy as np
 import pytest
 import sklearn
+from linear import BayesianLinear, linear_data
 from scipy import stats
+from scipy.integrate import quad
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import mean_pinball_loss as sklearn_pinball
-from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skbayesnn import metrics
-from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.predictive import PredictiveMixture
-
-
-class RidgeMixture(ProbabilisticRegressorMixin, RegressorMixin, BaseEstimator):
-    """Ridge regression whose noise is a mixture of two scales: the mixin's least user."""
-
-    def __init__(self, ridge=1.0):
-        self.ridge = ridge
-
-    def fit(self, X, y):
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        self.center_, self.mean_ = X.mean(axis=0), y.mean()
-        Z = X - self.center_
-        gram = Z.T @ Z + self.ridge * np.eye(X.shape[1])
-        self.coef_ = np.linalg.solve(gram, Z.T @ (y - self.mean_))
-        self.noise_ = np.var(y - self.mean_ - Z @ self.coef_) + 1e-12
-        return self
-
-    def predict_distribution(self, X):
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        mean = self.mean_ + (X - self.center_) @ self.coef_
-        means = np.repeat(mean[:, None], 2, axis=1)
-        return PredictiveMixture([0.5, 0.5], means, np.full_like(means, 1.0) * self.noise_ * [0.5, 1.5])
-
-
-@parametrize_with_checks([RidgeMixture()])
-def test_the_mixin_passes_scikit_learns_checks(estimator, check):
-    check(estimator)
-
-
-@pytest.fixture
-def data():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 3))
-    return X, X @ [1.0, -2.0, 0.5] + 0.3 * rng.normal(size=60)
-
-
-@pytest.fixture
-def model(data):
-    return RidgeMixture().fit(*data)
-
-
-def test_predict_and_its_keywords(model, data):
-    X, y = data
-    distribution = model.predict(X, return_distribution=True)
-    mean, std = model.predict(X, return_std=True)
-    np.testing.assert_array_equal(mean, distribution.mean())
-    np.testing.assert_array_equal(mean, model.predict(X))
-    np.testing.assert_array_equal(std, distribution.std())
-    quantiles = model.predict(X, quantiles=(0.9, 0.1))
-    np.testing.assert_array_equal(quantiles, model.predict_quantiles(X, (0.9, 0.1)))
-    np.testing.assert_allclose(quantiles[:, ::-1], model.predict_interval(X, 0.8), rtol=1e-12)
-    assert model.predict_quantiles(X).shape == (60, 3)
-    assert model.predict_quantiles(X, 0.5).shape == (60, 1)
-    np.testing.assert_array_equal(model.log_predictive_density(X, y), distribution.logpdf(y))
-    assert model.sample_y(X, 5, random_state=1).shape == (60, 5)
-    model.point_estimate = "median"
-    np.testing.assert_array_equal(model.predict(X), distribution.quantile(0.5)[:, 0])
-
-
-def test_bad_predict_arguments(model, data):
-    X, y = data
-    with pytest.raises(ValueError, match="only one of"):
-        model.predict(X, return_std=True, quantiles=[0.5])
-    with pytest.raises(ValueError, match="quantiles must be"):
-        model.predict_quantiles(X, [0.0])
-    with pytest.raises(ValueError, match="inconsistent"):
-        model.log_predictive_density(X, y[:-1])
-    with pytest.raises(ValueError, match="NaN"):
-        model.log_predictive_density(X, np.where(y > 0, y, np.nan))
-
-
-def test_scores_are_their_definitions(model, data):
-    X, y = data
-    distribution = model.predict_distribution(X)
-    assert metrics.mean_log_predictive_density(y, distribution) == np.mean(distribution.logpdf(y))
-    assert metrics.mean_crps(y, distribution) == np.mean(distribution.crps(y))
-    levels = (0.1, 0.5, 0.7)
-    quantiles = distribution.quantile(levels)
-    expected = np.mean([sklearn_pinball(y, q, alpha=a) for q, a in zip(quantiles.T, levels, strict=True)])
-    assert metrics.mean_pinball_loss(y, quantiles, levels) == pytest.approx(expected, rel=1e-12)
-    interval = distribution.interval(0.5)
-    inside = [low <= v <= high for v, (low, high) in zip(y, interval, strict=True)]
-    assert metrics.interval_coverage(y, interval) == np.mean(inside)
-    assert metrics.mean_interval_width(interval) == np.mean(interval[:, 1] - interval[:, 0])
-
-
-def test_interval_score_is_least_at_the_true_quantiles():
-    y = np.random.default_rng(0).standard_normal(200_000)
-    true = stats.norm.ppf([0.1, 0.9])
-
-    def score(interval):
-        return metrics.mean_interval_score(y, np.tile(interval, (y.size, 1)), 0.8)
-
-    assert all(score(true) < score(true + d) for d in ([0.2, 0], [-0.2, 0], [0, 0.2], [0, -0.2]))
-    # An observation 1 below an interval of width 2, at coverage 0.9: 2 + 20.
-    assert metrics.mean_interval_score([-2.0], [[-1.0, 1.0]]) == pytest.approx(22.0)
-
-
-def test_bad_score_arguments():
-    with pytest.raises(ValueError, match="2 columns"):
-        metrics.interval_coverage([1.0], [[0.0, 1.0, 2.0]])
-    with pytest.raises(ValueError, match="inconsistent"):
-        metrics.interval_coverage([1.0, 2.0], [[0.0, 1.0]])
-    with pytest.raises(ValueError, match="coverage"):
-        metrics.mean_interval_score([1.0], [[0.0, 1.0]], coverage=1)
-    with pytest.raises(ValueError, match="kind"):
-        metrics.IntervalScorer("best")(RidgeMixture().fit([[0.0], [1.0]], [0, 1]), [[0.0]], [0])
-
 
 SCORERS = {
     "density": metrics.log_predictive_density_scorer,
@@ -138,37 +28,209 @@ SCORERS = {
 }
 
 
-@pytest.mark.parametrize("routing", [False, True])
-def test_scorers_in_cross_validate_and_grid_search(data, routing):
+@pytest.fixture
+def data():
+    return linear_data()
+
+
+@pytest.fixture
+def model(data):
+    return BayesianLinear((0.1, 10.0, 100.0)).fit(*data)
+
+
+def standard_normal(n):
+    return PredictiveMixture([1.0], np.zeros((n, 1)), np.ones((n, 1)))
+
+
+def test_scores_of_a_distribution():
+    y = np.array([-1.0, 0.3, 2.5])
+    normal = standard_normal(3)
+    expected = stats.norm.logpdf(y).mean()
+    assert metrics.mean_log_predictive_density(y, normal) == pytest.approx(expected, rel=1e-12)
+    closed = y * (2 * stats.norm.cdf(y) - 1) + 2 * stats.norm.pdf(y) - 1 / np.sqrt(np.pi)
+    assert metrics.mean_crps(y, normal) == pytest.approx(closed.mean(), rel=1e-12)
+
+
+def test_the_crps_is_twice_the_pinball_loss_over_all_levels():
+    mixture = PredictiveMixture([0.3, 0.7], [[-1.0, 2.0]], [[0.5, 1.0]])
+
+    def loss(level):
+        return metrics.mean_pinball_loss([0.4], mixture.quantile(level), level)
+
+    crps = metrics.mean_crps([0.4], mixture)
+    assert 2 * quad(loss, 0, 1)[0] == pytest.approx(crps, rel=1e-6)
+
+
+def test_scores_of_quantiles_and_intervals(model, data):
     X, y = data
-    pipeline = make_pipeline(StandardScaler(), RidgeMixture())
+    distribution = model.predict_distribution(X)
+    levels = (0.7, 0.1, 0.5)
+    quantiles = distribution.quantile(levels)
+    each = [sklearn_pinball(y, q, alpha=p) for q, p in zip(quantiles.T, levels, strict=True)]
+    loss = metrics.mean_pinball_loss(y, quantiles, levels)
+    assert loss == pytest.approx(np.mean(each), rel=1e-12)
+    interval = distribution.interval(0.5)
+    inside = [low <= v <= high for v, (low, high) in zip(y, interval, strict=True)]
+    assert 0 < metrics.interval_coverage(y, interval) == np.mean(inside) < 1
+    width = metrics.mean_interval_width(interval)
+    assert width == pytest.approx(np.mean([high - low for low, high in interval]), rel=1e-12)
+
+
+def test_interval_score():
+    # 1 below and 3 above an interval of width 2, at coverage 0.9, and one on its end.
+    interval = np.tile([-1.0, 1.0], (3, 1))
+    y = np.array([-2.0, 4.0, 1.0])
+    expected = np.mean([2 + 20 * 1, 2 + 20 * 3, 2])
+    assert metrics.mean_interval_score(y, interval) == pytest.approx(expected, rel=1e-12)
+    # It is the sum of the pinball losses at the ends, times 2/(1 - coverage).
+    loss = 2 * metrics.mean_pinball_loss(y, interval, [0.05, 0.95])
+    assert metrics.mean_interval_score(y, interval) == pytest.approx(20 * loss, rel=1e-12)
+
+
+def test_proper_scores_are_best_for_the_truth():
+    y = np.random.default_rng(0).standard_normal(20_000)
+    # The expected losses grow by at least nine standard errors of their difference.
+    others = [(0.2, 1.0), (-0.2, 1.0), (0.0, 1.25), (0.0, 0.8)]
+
+    def losses(mean, sd):
+        mixture = standard_normal(y.size).scaled(mean, sd)
+        interval = mixture.interval(0.8)
+        return np.array(
+            [
+                -metrics.mean_log_predictive_density(y, mixture),
+                metrics.mean_crps(y, mixture),
+                metrics.mean_interval_score(y, interval, 0.8),
+                metrics.mean_pinball_loss(y, interval, [0.1, 0.9]),
+            ]
+        )
+
+    best = losses(0.0, 1.0)
+    for other in others:
+        assert (losses(*other) > best).all()
+
+
+def test_bad_score_arguments():
+    normal = standard_normal(2)
+    with pytest.raises(ValueError, match="2 columns"):
+        metrics.interval_coverage([1.0], [[0.0, 1.0, 2.0]])
+    with pytest.raises(ValueError, match="inconsistent with 1"):
+        metrics.interval_coverage([1.0, 2.0], [[0.0, 1.0]])
+    with pytest.raises(ValueError, match="lower end above"):
+        metrics.mean_interval_width([[1.0, 0.0]])
+    with pytest.raises(ValueError, match="Input interval contains NaN"):
+        metrics.mean_interval_width([[1.0, np.nan]])
+    with pytest.raises(ValueError, match="coverage must be"):
+        metrics.mean_interval_score([1.0], [[0.0, 1.0]], coverage=1)
+    with pytest.raises(ValueError, match="y_quantiles must have 2 columns"):
+        metrics.mean_pinball_loss([1.0], [[0.0]], [0.1, 0.9])
+    with pytest.raises(ValueError, match="quantiles must be"):
+        metrics.mean_pinball_loss([1.0], [[0.0]], [1.1])
+    for score in (metrics.mean_crps, metrics.mean_log_predictive_density):
+        with pytest.raises(ValueError, match="Input y contains NaN"):
+            score([0.0, np.nan], normal)
+        with pytest.raises(ValueError, match="y has 1 observations, inconsistent with 2"):
+            score([0.0], normal)
+        with pytest.raises(TypeError, match=r"Expected a PredictiveMixture. Got ndarray"):
+            score([0.0], np.zeros(1))
+    with pytest.raises(ValueError, match="kind must be"):
+        metrics.IntervalScorer("best")
+    with pytest.raises(ValueError, match="coverage must be"):
+        metrics.IntervalScorer(coverage=90)
+
+
+def test_scorers_are_scores_with_greater_better(model, data):
+    X, y = data
+    distribution = model.predict_distribution(X)
+    interval = distribution.interval(0.9)
+    levels = (0.05, 0.25, 0.5, 0.75, 0.95)
+    expected = {
+        "density": metrics.mean_log_predictive_density(y, distribution),
+        "crps": -metrics.mean_crps(y, distribution),
+        "pinball": -metrics.mean_pinball_loss(y, distribution.quantile(levels), levels),
+        "interval": -metrics.mean_interval_score(y, interval, 0.9),
+        "coverage": metrics.interval_coverage(y, interval),
+        "width": -metrics.mean_interval_width(interval),
+    }
+    assert {name: scorer(model, X, y) for name, scorer in SCORERS.items()} == expected
+    half = distribution.interval(0.5)
+    coverage = metrics.interval_coverage(y, half)
+    assert metrics.IntervalScorer("coverage", 0.5)(model, X, y) == coverage
+    assert coverage < expected["coverage"]
+    median = metrics.PinballScorer((0.5,))(model, X, y)
+    assert median == -0.5 * np.mean(np.abs(y - distribution.quantile(0.5)[:, 0]))
+
+
+def test_scorers_of_functions_of_ones_own(model, data):
+    def worst_density(y, distribution):
+        return distribution.logpdf(y).min()
+
+    X, y = data
+    expected = model.log_predictive_density(X, y).min()
+    assert metrics.DistributionScorer(worst_density)(model, X, y) == expected
+
+
+def test_scorers_pickle_and_say_what_they_are():
+    for scorer in SCORERS.values():
+        assert pickle.loads(pickle.dumps(scorer)) == scorer
+    assert repr(metrics.crps_scorer) == "DistributionScorer(score=mean_crps, sign=-1)"
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_in_cross_validate_and_grid_search(data, routing):
+    X, y = data
+    pipeline = make_pipeline(StandardScaler(), BayesianLinear())
+    grid = {"bayesianlinear__precisions": [(1.0,), (1e4,)]}
     with sklearn.config_context(enable_metadata_routing=routing):
         scores = cross_validate(pipeline, X, y, scoring=SCORERS, n_jobs=2, cv=3)
-        for name in SCORERS:
-            assert np.isfinite(scores[f"test_{name}"]).all()
-        search = GridSearchCV(
-            pipeline,
-            {"ridgemixture__ridge": [0.1, 1e4]},
-            scoring=metrics.crps_scorer,
-            n_jobs=2,
-            cv=3,
-        ).fit(X, y)
-    # Heavy shrinkage is the worse of the two by far.
-    assert search.best_params_ == {"ridgemixture__ridge": 0.1}
+        search = GridSearchCV(pipeline, grid, scoring=SCORERS, refit="crps", n_jobs=2, cv=3)
+        search.fit(X, y)
+        # A search as the estimator: its best estimator is scored.
+        nested = cross_val_score(search.set_params(n_jobs=None), X, y, cv=3, scoring="r2")
+        nested_crps = cross_val_score(search, X, y, cv=3, scoring=metrics.crps_scorer)
+    # Heavy shrinkage is the worse of the two by far; the other is the default.
+    assert search.best_params_ == {"bayesianlinear__precisions": (1.0,)}
+    for name in SCORERS:
+        np.testing.assert_allclose(
+            np.mean(scores[f"test_{name}"]),
+            search.cv_results_[f"mean_test_{name}"][search.best_index_],
+            rtol=1e-12,
+        )
+    assert nested.min() > 0.9
+    # The CRPS of N(0, 0.3²) noise under its own law is 0.3/√π = 0.169.
+    assert np.all((nested_crps < -0.1) & (nested_crps > -0.3))
     distribution = search.best_estimator_.predict(X, return_distribution=True)
     assert metrics.crps_scorer(search, X, y) == -metrics.mean_crps(y, distribution)
 
 
-def test_signs_and_pickles(model, data):
-    X, y = data
-    distribution = model.predict_distribution(X)
-    assert SCORERS["density"](model, X, y) == metrics.mean_log_predictive_density(y, distribution)
-    assert SCORERS["crps"](model, X, y) == -metrics.mean_crps(y, distribution)
-    assert SCORERS["width"](model, X, y) < 0 < SCORERS["coverage"](model, X, y)
-    for scorer in SCORERS.values():
-        assert pickle.loads(pickle.dumps(scorer)) == scorer
+@pytest.mark.parametrize("routing", [False, True])
+@pytest.mark.parametrize("scorer", [metrics.crps_scorer, metrics.pinball_scorer])
+def test_other_estimators_are_refused_clearly(data, scorer, routing):
+    line = LinearRegression()
+    searched = GridSearchCV(line, {"fit_intercept": [True]}, cv=2)
+    with sklearn.config_context(enable_metadata_routing=routing):
+        for estimator in (line, make_pipeline(StandardScaler(), line), searched):
+            name = type(estimator).__name__
+            with pytest.raises(TypeError, match=f"{name} cannot be scored by this scorer"):
+                scorer(estimator.fit(*data), *data)
 
 
-def test_other_estimators_are_refused_clearly(data):
-    with pytest.raises(TypeError, match=r"LinearRegression cannot be scored.*return_distribution"):
-        metrics.crps_scorer(LinearRegression().fit(*data), *data)
+class Broken(RegressorMixin, BaseEstimator):
+    def __init__(self, fails=False):
+        self.fails = fails
+
+    def fit(self, X, y):
+        self.fitted_ = True
+        return self
+
+    def predict(self, X, **ignored):
+        if self.fails:
+            raise TypeError("unsupported operand")
+        return np.zeros(len(X))
+
+
+def test_errors_inside_predict_are_not_disguised(data):
+    with pytest.raises(TypeError, match=r"^unsupported operand"):
+        metrics.crps_scorer(Broken(fails=True), *data)
+    # Keywords that are swallowed leave a point prediction in place of a distribution.
+    with pytest.raises(TypeError, match="Expected a PredictiveMixture"):
+        metrics.crps_scorer(Broken(), *data)

@@ -82,7 +82,7 @@ def effective_sample_size(draws):
         with np.errstate(divide="ignore", invalid="ignore"):
             rho = 1.0 - (within - covariance) / pooled
         rho[0] = 1.0
-        pairs = rho[0 : n - n % 2 : 2] + rho[1 : n : 2]
+        pairs = rho[0 : n - n % 2 : 2] + rho[1:n:2]
         positive = np.cumprod(pairs > 0, axis=0).astype(bool)
         monotone = np.minimum.accumulate(np.where(positive, pairs, 0.0), axis=0)
         time = -1.0 + 2.0 * monotone.sum(axis=0)

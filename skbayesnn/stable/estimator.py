@@ -17,6 +17,7 @@ from skbayesnn.numerics.diagnostics import effective_sample_size, r_hat
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.stable.chain import Prior, make_problem, run_chain, sweep_blocks
+from skbayesnn.stable.face_cells import FaceCells
 from skbayesnn.stable.line_cells import LineCells
 from skbayesnn.stable.units import UnitCells
 
@@ -24,6 +25,7 @@ _MAX_MONITORED = 100
 _MAX_R_HAT = 1.05
 _MIN_EFFECTIVE = 100
 _MIN_SEPARATING_MASS = 0.01
+_MAX_PLANE_ROWS = 150
 
 
 class StableNNRegressor(
@@ -47,10 +49,12 @@ class StableNNRegressor(
     nu : float, default=1.0
         Scale of the squared weights, above 0, in units of the variance of y (of y
         squared with ``normalize_y=False``).
-    cells : {"auto", "line", "sampled"}, default="auto"
-        How hidden units are put into classes that label the rows alike: "line", exact,
-        for one input; "sampled", `n_units` hyperplanes drawn from their prior, for any
-        number of inputs. "auto" takes the exact one where there is one.
+    cells : {"auto", "line", "plane", "sampled"}, default="auto"
+        How hidden units are put into classes that label the rows alike: "line" and
+        "plane", exact, for one and for two inputs; "sampled", `n_units` hyperplanes
+        drawn from their prior, for any number of inputs. "auto" takes the exact ones
+        where there are some, in the plane up to 150 distinct rows: there are about
+        n²/2 cells, and the memory of a chain grows as 4 n³ bytes.
     n_units : int, default=1000
         Number of sampled hyperplanes.
     noise_variance : "sample" or float, default="sample"
@@ -111,8 +115,9 @@ class StableNNRegressor(
     forgotten.
 
     A fit keeps ``n_chains * n_draws`` numbers of 4 bytes for each cell (as many cells as
-    distinct inputs, or ``n_units``). A sweep costs O(n) operations for one input and
-    O(n * n_units) for sampled cells.
+    distinct inputs, or ``n_units``; in the plane two numbers a cell). A sweep costs O(n)
+    operations for one input and O(n * n_cells) otherwise. Chains in the plane mix slowly
+    where jumps may lie along different lines: look at `r_hat_`.
 
     References
     ----------
@@ -124,10 +129,11 @@ class StableNNRegressor(
     >>> import numpy as np
     >>> from skbayesnn import StableNNRegressor
     >>> X = np.linspace(-2, 2, 30).reshape(-1, 1)
-    >>> y = np.where(X[:, 0] < 0.5, 0.0, 10.0)
+    >>> noise = np.random.default_rng(0).normal(size=30)
+    >>> y = np.where(X[:, 0] < 0.5, 20.0, 30.0) + noise
     >>> model = StableNNRegressor(random_state=0).fit(X, y)
-    >>> model.predict([[0.3], [0.7]]).round(1) + 0.0
-    array([ 0., 10.])
+    >>> model.predict([[0.3], [0.7]]).round()
+    array([20., 30.])
     >>> model.predict_interval([[0.3], [0.7]]).shape
     (2, 2)
     """
@@ -169,7 +175,7 @@ class StableNNRegressor(
             {
                 "alpha": [Interval(Real, 0, 2, "right")],
                 "nu": [positive()],
-                "cells": [Options(("auto", "line", "sampled"))],
+                "cells": [Options(("auto", "line", "plane", "sampled"))],
                 "n_units": [positive(Integral)],
                 "noise_variance": [positive(), Options(("sample",))],
                 "normalize_y": [Options((True, False))],
@@ -202,7 +208,7 @@ class StableNNRegressor(
         ------
         ValueError
             If a parameter is outside its range, if X or y is not finite or of the wrong
-            shape, or if ``cells="line"`` is asked for more than one input.
+            shape, or if exact cells are asked for another number of inputs.
 
         Warns
         -----
@@ -232,9 +238,7 @@ class StableNNRegressor(
             return _fitted_attributes(cells, problem, records, rows, self._scale)
 
         n_blocks = len(sweep_blocks(self.n_warmup, self.n_draws * self.thin))
-        context = self._init_callback_context(
-            max_subtasks=self.n_chains, sequential_subtasks=False
-        )
+        context = self._init_callback_context(max_subtasks=self.n_chains, sequential_subtasks=False)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         # One BLAS thread: more do not pay on systems of this size, and chains that run
         # side by side would fight for the cores.
@@ -258,16 +262,22 @@ class StableNNRegressor(
 
     def _make_cells(self, rows, rng):
         """The cells that were asked for, with a warning where they tell no rows apart."""
-        n_features = rows.shape[1]
-        if self.cells == "line" and n_features > 1:
-            raise ValueError(
-                f"cells='line' needs one input, but X has {n_features} features. "
-                "Use cells='sampled' or cells='auto'."
-            )
-        if n_features == 1 and self.cells != "sampled":
-            cells = LineCells(rows)
-        else:
+        n_rows, n_features = rows.shape
+        kind = self.cells
+        for exact, needed in (("line", 1), ("plane", 2)):
+            if kind == exact and n_features != needed:
+                raise ValueError(
+                    f"cells={exact!r} needs X with {needed} feature(s), but it has {n_features}. "
+                    "Use cells='sampled' or cells='auto'."
+                )
+        if kind == "auto" and n_features == 2 and n_rows <= _MAX_PLANE_ROWS:
+            kind = "plane"
+        elif kind == "auto":
+            kind = "line" if n_features == 1 else "sampled"
+        if kind == "sampled":
             cells = UnitCells(rows, self.n_units, rng)
+        else:
+            cells = LineCells(rows) if kind == "line" else FaceCells(rows)
         if len(rows) > 1 and cells.separating_mass() < _MIN_SEPARATING_MASS:
             warnings.warn(
                 "The rows of X are nearly the same to the network: a hidden unit tells two of "
@@ -281,7 +291,8 @@ class StableNNRegressor(
     def _warn_unless_converged(self):
         worst = np.max([self.r_hat_.max(), self.noise_r_hat_])
         fewest = np.min([self.effective_sample_size_.min(), self.noise_effective_sample_size_])
-        if worst > _MAX_R_HAT or fewest < _MIN_EFFECTIVE:
+        # Written so that NaN, from fewer than four sweeps, is warned about.
+        if not (worst <= _MAX_R_HAT and fewest >= _MIN_EFFECTIVE):
             warnings.warn(
                 f"The chains may not have converged: R-hat is {worst:.3f} (1 is best, up to "
                 f"{_MAX_R_HAT} is good) and the least effective sample size {fewest:.0f} "

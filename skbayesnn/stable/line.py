@@ -13,8 +13,8 @@ of nearly equal numbers, even where some v's underflow to zero and others overfl
 
 A sweep draws each v_j with all of f but f_0 integrated out (forward messages updated as
 the sweep goes, backward messages computed before it), then the noise variance in the
-same way, then f and the noise variance given f, then proposes to exchange the variances of neighbouring cells, which moves a jump from a
-gap to the next.
+same way, then f and the noise variance given f, then proposes to exchange the variances
+of neighbouring cells, which moves a jump from a gap to the next.
 """
 
 from math import exp, log, sqrt
@@ -64,8 +64,8 @@ def line_log_masses(x):
 
 
 @kernel
-def draw_function(y, noise, log_variances, rng, f):
-    """Draw f given the variances of the cells, and return nothing else.
+def draw_function(y, noise, steps, rng, f):
+    """Draw f given the variances of the cells.
 
     The corner is put in last, by Matheron's rule: f drawn without it is shifted along
     its covariance with f_0 + f_{n-1}.
@@ -74,29 +74,30 @@ def draw_function(y, noise, log_variances, rng, f):
     ----------
     y, noise : ndarray of shape (n,)
         Mean of the targets at each distinct input, and its noise variance.
-    log_variances : ndarray of shape (n,)
+    steps : ndarray of shape (n,)
+        4 v_j: variances of f_j - f_{j-1}, the first that of f_0 + f_{n-1}.
     rng : numpy.random.Generator
     f : ndarray of shape (n,)
         Overwritten.
     """
     n = y.shape[0]
-    mean, var, to_first, to_last, corner = _filter(y, noise, log_variances)
+    mean, var, to_first, to_last, corner = _filter(y, noise, steps)
     f[n - 1] = mean[n - 1] + sqrt(var[n - 1]) * rng.standard_normal()
     for j in range(n - 2, -1, -1):
-        step = 4.0 * exp(log_variances[j + 1])
+        step = steps[j + 1]
         keep = 1.0 / (1.0 + step / var[j])
         spread = var[j] / (1.0 + var[j] / step)
         f[j] = mean[j] + keep * (f[j + 1] - mean[j]) + sqrt(spread) * rng.standard_normal()
-    outer_sd = 2.0 * exp(0.5 * log_variances[0])
     # (f_0 + f_{n-1} + outer_sd N(0, 1))/(corner + outer_sd²), safe where outer_sd overflows.
-    shift = (f[0] + f[n - 1]) / (corner + outer_sd * outer_sd)
+    outer_sd = sqrt(steps[0])
+    shift = (f[0] + f[n - 1]) / (corner + steps[0])
     shift += rng.standard_normal() / (corner / outer_sd + outer_sd)
     for j in range(n):
         f[j] -= (to_first[j] + to_last[j]) * shift
 
 
 @kernel
-def _filter(y, noise, log_variances):
+def _filter(y, noise, steps):
     """Moments of the random walk given y, the corner left out.
 
     Returns
@@ -115,7 +116,7 @@ def _filter(y, noise, log_variances):
     mean[0], var[0] = y[0], noise[0]
     to_first[0] = 1.0
     for j in range(1, n):
-        step = 4.0 * exp(log_variances[j])
+        step = steps[j]
         to_first[j] = to_first[j - 1] / (1.0 + step / var[j - 1])
         gain = 1.0 / (1.0 + noise[j] / (var[j - 1] + step))
         mean[j] = mean[j - 1] + gain * (y[j] - mean[j - 1])
@@ -124,7 +125,7 @@ def _filter(y, noise, log_variances):
     to_last[n - 1] = smoothed
     to_first[n - 1] *= smoothed
     for j in range(n - 2, -1, -1):
-        step = 4.0 * exp(log_variances[j + 1])
+        step = steps[j + 1]
         keep = 1.0 / (1.0 + step / var[j])
         smoothed = var[j] / (1.0 + var[j] / step) + keep * keep * smoothed
         to_last[j] = keep * to_last[j + 1]
@@ -134,8 +135,10 @@ def _filter(y, noise, log_variances):
 
 
 @kernel
-def function_moments(y, noise, log_variances):
+def function_moments(y, noise, steps):
     """Posterior moments of f given the variances of the cells: what predictions need.
+
+    The arguments are those of :func:`draw_function`.
 
     Returns
     -------
@@ -145,17 +148,17 @@ def function_moments(y, noise, log_variances):
         Covariance of f_{j-1} and f_j; the first entry is that of f_{n-1} and f_0.
     """
     n = y.shape[0]
-    filtered, filtered_var, to_first, to_last, corner = _filter(y, noise, log_variances)
+    filtered, filtered_var, to_first, to_last, corner = _filter(y, noise, steps)
     mean, var, lag = np.empty(n), np.empty(n), np.empty(n)
     mean[n - 1], var[n - 1] = filtered[n - 1], filtered_var[n - 1]
     for j in range(n - 2, -1, -1):
-        step = 4.0 * exp(log_variances[j + 1])
+        step = steps[j + 1]
         keep = 1.0 / (1.0 + step / filtered_var[j])
         mean[j] = filtered[j] + keep * (mean[j + 1] - filtered[j])
         lag[j + 1] = keep * var[j + 1]
         var[j] = filtered_var[j] / (1.0 + filtered_var[j] / step) + keep * lag[j + 1]
     lag[0] = to_first[n - 1]
-    corner_gain = 1.0 / (corner + 4.0 * exp(log_variances[0]))
+    corner_gain = 1.0 / (corner + steps[0])
     shift = (mean[0] + mean[n - 1]) * corner_gain
     before = to_first[n - 1] + to_last[n - 1]
     for j in range(n):
@@ -168,89 +171,85 @@ def function_moments(y, noise, log_variances):
 
 
 @kernel
-def _draw_variances(y, noise, f_first, log_units, log_variances, table, width, rng):
-    """Draw every v_j in turn, with all of f but f_0 integrated out."""
+def _draw_variances(y, noise, f_first, log_units, log_variances, steps, table, width, rng):
+    """Draw every v_j in turn, with all of f but f_0 integrated out; ``steps`` follows."""
     n = y.shape[0]
-    if n == 1:
-        # y = w_0 + noise, and the sums are of 2 w_0.
-        log_variances[0] = (
-            draw_log_variance(
-                log_variances[0] + log(4.0),
-                log_units[0] + log(4.0),
-                4.0 * noise[0],
-                4.0 * y[0] * y[0],
-                table,
-                width,
-                rng,
-            )
-            - log(4.0)
-        )
-        return
     # Backward messages: f_j given y_j … y_{n-1} and the corner, as a likelihood.
     message, message_var = np.empty(n), np.empty(n)
-    prior, prior_var = -f_first, 4.0 * exp(log_variances[0])
+    prior, prior_var = -f_first, steps[0]
     for j in range(n - 1, 0, -1):
         gain = 1.0 / (1.0 + noise[j] / prior_var)
         message[j] = prior + gain * (y[j] - prior)
         message_var[j] = gain * noise[j]
-        prior, prior_var = message[j], message_var[j] + 4.0 * exp(log_variances[j])
+        prior, prior_var = message[j], message_var[j] + steps[j]
     mean, var = f_first, 0.0
     for j in range(1, n + 1):
-        cell = j % n
-        ahead, ahead_var = (message[j], message_var[j]) if j < n else (-f_first, 0.0)
-        log_variances[cell] = (
-            draw_log_variance(
-                log_variances[cell] + log(4.0),
-                log_units[cell] + log(4.0),
-                var + ahead_var,
-                (ahead - mean) ** 2,
-                table,
-                width,
-                rng,
-            )
-            - log(4.0)
-        )
+        # What is known of f_j - f_{j-1}, or of f_0 + f_{n-1}, without the cell's weight.
         if j < n:
-            gain = 1.0 / (1.0 + noise[j] / (var + 4.0 * exp(log_variances[j])))
+            cell, change, change_var = j, message[j] - mean, var + message_var[j]
+        elif n > 1:
+            cell, change, change_var = 0, -f_first - mean, var
+        else:
+            # f_0 = w_0 is seen through y alone.
+            cell, change, change_var = 0, 2.0 * y[0], 4.0 * noise[0]
+        log_variances[cell] = draw_log_variance(
+            log_variances[cell],
+            log_units[cell],
+            0.25 * change_var,
+            0.25 * change * change,
+            table,
+            width,
+            rng,
+        )
+        steps[cell] = 4.0 * exp(log_variances[cell])
+        if j < n:
+            gain = 1.0 / (1.0 + noise[j] / (var + steps[j]))
             mean += gain * (y[j] - mean)
             var = gain * noise[j]
 
 
 @kernel
-def _log_evidence(y, counts, within, log_noise, f_first, log_variances):
+def _log_evidence(y, counts, within, log_noise, f_first, steps):
     """Log-likelihood of log σ² with all of f but f_0 integrated out."""
-    n = y.shape[0]
     noise = exp(log_noise)
     mean, var = f_first, 0.0
     total, n_rows = within / noise, 0.0
-    for j in range(n):
+    # The logarithm of a product costs less than a sum of logarithms.
+    product = 1.0
+    for j in range(y.shape[0]):
         if j > 0:
-            var += 4.0 * exp(log_variances[j])
+            var += steps[j]
         here = noise / counts[j]
-        total += log((var + here) / here) + (y[j] - mean) ** 2 / (var + here)
+        ratio = (var + here) / here
+        product *= ratio
+        if product > 1e100:
+            total += log(product / ratio) + log(ratio)
+            product = 1.0
+        total += (y[j] - mean) ** 2 / (var + here)
         n_rows += counts[j]
         gain = 1.0 / (1.0 + here / var) if var > 0.0 else 0.0
         mean += gain * (y[j] - mean)
         var = gain * here
-    var += 4.0 * exp(log_variances[0])
-    return -0.5 * (total + n_rows * log_noise + log(var) + (mean + f_first) ** 2 / var)
+    var += steps[0]
+    total += log(product) + n_rows * log_noise
+    return -0.5 * (total + log(var) + (mean + f_first) ** 2 / var)
 
 
 @kernel
-def _move_noise(y, counts, within, n_rows, log_noise, f_first, log_variances, rng):
+def _move_noise(y, counts, within, n_rows, log_noise, f_first, steps, rng):
     """A Metropolis step in log σ² that f does not hold back, as it does where σ² is small."""
     proposal = propose_log_noise(log_noise, n_rows, rng)
     log_ratio = (
         log_noise_prior(proposal)
         - log_noise_prior(log_noise)
-        + _log_evidence(y, counts, within, proposal, f_first, log_variances)
-        - _log_evidence(y, counts, within, log_noise, f_first, log_variances)
+        + _log_evidence(y, counts, within, proposal, f_first, steps)
+        - _log_evidence(y, counts, within, log_noise, f_first, steps)
     )
     return proposal if -rng.standard_exponential() < log_ratio else log_noise
 
 
 @kernel
-def _exchange_neighbours(y, noise, log_units, log_variances, f, table, rng):
+def _exchange_neighbours(y, noise, log_units, log_variances, steps, f, table, rng):
     """Propose to exchange v_j and v_{j+1}, f_j integrated out given its neighbours; draw f_j."""
     n = y.shape[0]
     for j in range(n if n > 1 else 0):
@@ -258,9 +257,10 @@ def _exchange_neighbours(y, noise, log_units, log_variances, f, table, rng):
         before = f[j - 1] if j > 0 else -f[n - 1]
         after = f[j + 1] if j < n - 1 else -f[0]
         v0, v1 = log_variances[j], log_variances[right]
-        share = 1.0 / (1.0 + exp(v1 - v0))
+        smaller = exp(-abs(v0 - v1))
+        share = (1.0 if v0 > v1 else smaller) / (1.0 + smaller)
         # The variance of f_j given its neighbours is the same before and after.
-        between = 4.0 * exp(min(v0, v1)) / (1.0 + exp(-abs(v0 - v1)))
+        between = min(steps[j], steps[right]) / (1.0 + smaller)
         old = y[j] - before - share * (after - before)
         new = y[j] - after + share * (after - before)
         log_ratio = (
@@ -272,6 +272,7 @@ def _exchange_neighbours(y, noise, log_units, log_variances, f, table, rng):
         )
         if -rng.standard_exponential() < log_ratio:
             log_variances[j], log_variances[right] = v1, v0
+            steps[j], steps[right] = steps[right], steps[j]
             old = new
         gain = 1.0 / (1.0 + noise[j] / between)
         f[j] = y[j] - (1.0 - gain) * old + sqrt(gain * noise[j]) * rng.standard_normal()
@@ -297,33 +298,38 @@ def sweep_line(first, n_sweeps, problem, state, record, rng):
     log_variances, f = state.log_variances, state.f
     n = y.shape[0]
     n_rows = 0.0
-    noise = np.empty(n)
+    noise, steps = np.empty(n), np.empty(n)
     for j in range(n):
         n_rows += counts[j]
         noise[j] = exp(state.log_noise[0]) / counts[j]
+        steps[j] = 4.0 * exp(log_variances[j])
     for sweep in range(first, first + n_sweeps):
         if problem.move_scales:
-            _draw_variances(y, noise, f[0], log_units, log_variances, table, problem.width, rng)
+            _draw_variances(
+                y, noise, f[0], log_units, log_variances, steps, table, problem.width, rng
+            )
         if problem.move_noise:
-            state.log_noise[0] = _move_noise(
-                y, counts, problem.within, n_rows, state.log_noise[0], f[0], log_variances, rng
+            log_noise = _move_noise(
+                y, counts, problem.within, n_rows, state.log_noise[0], f[0], steps, rng
             )
             for j in range(n):
-                noise[j] = exp(state.log_noise[0]) / counts[j]
-        draw_function(y, noise, log_variances, rng, f)
-        if problem.move_noise:
+                noise[j] = exp(log_noise) / counts[j]
+            draw_function(y, noise, steps, rng, f)
             rss = problem.within
             for j in range(n):
                 rss += counts[j] * (y[j] - f[j]) ** 2
-            state.log_noise[0] = draw_log_noise(state.log_noise[0], n_rows, rss, rng)
+            log_noise = draw_log_noise(log_noise, n_rows, rss, rng)
             for j in range(n):
-                noise[j] = exp(state.log_noise[0]) / counts[j]
+                noise[j] = exp(log_noise) / counts[j]
+            state.log_noise[0] = log_noise
+        else:
+            draw_function(y, noise, steps, rng, f)
         if sweep >= 0:
             record.log_noise[sweep] = state.log_noise[0]
             for i in range(record.monitored.shape[0]):
                 record.f[sweep, i] = f[record.monitored[i]]
         if problem.move_scales:
-            _exchange_neighbours(y, noise, log_units, log_variances, f, table, rng)
+            _exchange_neighbours(y, noise, log_units, log_variances, steps, f, table, rng)
         if sweep >= 0 and (sweep + 1) % record.thin == 0:
             for j in range(n):
                 record.cells[sweep // record.thin, j] = log_variances[j] - log_units[j]

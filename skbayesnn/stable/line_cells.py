@@ -1,14 +1,14 @@
 """The cells of one input as the estimator uses them: chains, and predictions by splitting."""
 
 from functools import partial
-from math import exp, inf
+from math import exp, log
 
 import numpy as np
 
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.stable.chain import new_record, start_state
 from skbayesnn.stable.line import arc, function_moments, line_log_masses, sweep_line
-from skbayesnn.stable.splitting import softplus, split_share, splitting_workspace
+from skbayesnn.stable.splitting import MAX_LOG_VARIANCE, split_draws
 
 
 class LineCells:
@@ -38,9 +38,7 @@ class LineCells:
         """A function that runs sweeps of a new chain, and the record that it fills."""
         state = start_state(problem, prior, rng)
         record = new_record(self.x.size, monitored, n_draws, thin)
-        return partial(
-            sweep_line, problem=problem, state=state, record=record, rng=rng
-        ), record
+        return partial(sweep_line, problem=problem, state=state, record=record, rng=rng), record
 
     def _locate(self, x):
         """The cell of each x, and the logarithms of its shares to the left and right of x.
@@ -85,11 +83,22 @@ class LineCells:
         means, variances : ndarray of shape (n_rows, n_draws)
         """
         x = np.ascontiguousarray(X[:, 0])
-        means = np.empty((x.size, log_noise.size))
-        variances = np.empty_like(means)
-        _predict_line(
-            problem, log_scales, log_noise, levels, *self._locate(x), means, variances
-        )
+        cell, log_left, log_right, side = self._locate(x)
+        # Where no cell is split R is zero or one; where α = 2 it is the share of the mass.
+        with np.errstate(invalid="ignore"):
+            z = np.repeat((log_left - log_right)[:, None], log_noise.size, axis=1)
+        if problem.move_scales:
+            split = np.flatnonzero(np.isfinite(log_left) & np.isfinite(log_right))
+            split = split[np.argsort(cell[split], kind="stable")]
+            cells, starts = np.unique(cell[split], return_index=True)
+            stops = np.append(starts[1:], split.size)[: cells.size]
+            for j, start, stop in zip(cells, starts, stops, strict=True):
+                rows = split[start:stop]
+                z[rows] = split_draws(
+                    levels, log_scales[:, j], log_left[rows], log_right[rows], problem.table
+                )
+        means, variances = np.empty_like(z), np.empty_like(z)
+        _predict_line(problem, log_scales, log_noise, cell, side, z, means, variances)
         return means, variances
 
 
@@ -99,33 +108,24 @@ def arc_to_infinity(x):
 
 
 @kernel
-def _predict_line(
-    problem, log_scales, log_noise, levels, cell, log_left, log_right, side, means, variances
-):
-    """For each draw the filter once, then one split a row.
+def _predict_line(problem, log_scales, log_noise, cell, side, z, means, variances):
+    """For each draw the filter once, then O(1) a row.
 
     With w = w' + w'' the weights of the children of the cell between x_{j-1} and x_j,
     f(x) = f_{j-1} + 2 w' and w' | w ~ N(R w, R (1-R) v), so that
     f(x) | draw ~ N((1-R) f_{j-1} + R f_j, 4 R (1-R) v).
     """
     n = problem.y.shape[0]
-    workspace = splitting_workspace()
-    log_variances, noise = np.empty(n), np.empty(n)
+    log_variances, steps, noise = np.empty(n), np.empty(n), np.empty(n)
     for d in range(log_noise.shape[0]):
         for j in range(n):
             log_variances[j] = problem.log_units[j] + log_scales[d, j]
+            steps[j] = 4.0 * exp(log_variances[j])
             noise[j] = exp(log_noise[d]) / problem.counts[j]
-        mean, var, lag = function_moments(problem.y, noise, log_variances)
+        mean, var, lag = function_moments(problem.y, noise, steps)
         for i in range(cell.shape[0]):
             j = cell[i]
-            if log_left[i] == -inf or log_right[i] == -inf or not problem.move_scales:
-                z = log_left[i] - log_right[i]
-            else:
-                t = float(log_scales[d, j])
-                z = split_share(
-                    levels[d], t, log_left[i], log_right[i], problem.table, workspace
-                )
-            right, left = 1.0 / (1.0 + exp(-z)), 1.0 / (1.0 + exp(z))
+            right, left = 1.0 / (1.0 + exp(-z[i, d])), 1.0 / (1.0 + exp(z[i, d]))
             # Through infinity f changes its sign.
             sign = 1.0 if j > 0 else -1.0
             means[i, d] = side[i] * (left * mean[j - 1] + sign * right * mean[j])
@@ -137,5 +137,5 @@ def _predict_line(
                 0.0,
             )
             if left > 0.0 and right > 0.0:
-                spread = log_variances[j] - softplus(z) - softplus(-z)
-                variances[i, d] += 4.0 * exp(min(spread, 600.0))
+                spread = log_variances[j] + log(left) + log(right)
+                variances[i, d] += 4.0 * exp(min(spread, MAX_LOG_VARIANCE))

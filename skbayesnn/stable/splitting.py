@@ -22,40 +22,39 @@ from skbayesnn.numerics.stable_laws import log_density
 # hold the error in probability below 0.01); near a = 1 the density has a sharp edge.
 _GROWTH, _GROWTH_NEAR_ONE = 0.04, 0.01
 _MAX_NODES = 1024
+# The law of a split changes slowly with the parent's scale: draws are put into groups of
+# like scales, and the law is worked out once for each.
+_DRAWS_A_GROUP = 16
+
+# Far from the data and for α below one a variance may leave the range of doubles; this
+# leaves room for the units of y.
+MAX_LOG_VARIANCE = 600.0
 
 
-@kernel
-def softplus(z):
-    """log(1 + e^z)."""
-    return z + log1p(exp(-z)) if z > 0 else log1p(exp(z))
-
-
-@kernel
 def splitting_workspace():
     """An array for :func:`split_share` to work in, to be used again call by call."""
     return np.empty((3, 2 * _MAX_NODES))
 
 
 @kernel
-def split_share(u, t, log_rho, log_rest, table, workspace):
-    """Quantile of the share R of a cell's variance that its first child has.
+def split_law(t, log_rho, log_rest, table, workspace):
+    """Tabulate the law of the share R of a cell's variance that its first child has.
 
     Parameters
     ----------
-    u : float
-        Level in (0, 1).
     t : float
         log s of the parent.
     log_rho, log_rest : float
         log ρ and log(1 - ρ): shares of the mass.
     table : PositiveStableTable
     workspace : ndarray
-        From :func:`splitting_workspace`.
+        From :func:`splitting_workspace`. Overwritten: nodes in z = log R - log(1 - R),
+        the density of z there, and its mass up to each.
 
     Returns
     -------
-    z : float
-        log R - log(1 - R).
+    n : int
+        Number of nodes.
     """
     a = table.a
     z, weight, mass = workspace[0], workspace[1], workspace[2]
@@ -67,11 +66,12 @@ def split_share(u, t, log_rho, log_rest, table, workspace):
     n0 = 0
     n = 0
     for half in range(2):
-        # Nodes of the half where this child is the smaller one.
+        # Nodes of the half where this child is the smaller one. Its log-scale rises from
+        # `bottom`, where its density begins, in steps that grow away from the bulk.
         first, second = children[half], children[1 - half]
         top = first - log(2.0)
         span = log1p((top - bottom) / width)
-        n_nodes = min(int(ceil(span / growth)), _MAX_NODES - 1) + 1
+        n_nodes = min(ceil(span / growth), _MAX_NODES - 1) + 1
         n = n0 + n_nodes
         for node in range(n_nodes):
             smaller = bottom - top + width * (exp(span * node / (n_nodes - 1)) - 1.0)
@@ -85,21 +85,73 @@ def split_share(u, t, log_rho, log_rest, table, workspace):
     highest = -inf
     for i in range(n):
         highest = max(highest, weight[i])
-    total = 0.0
+    mass[0] = 0.0
     for i in range(n):
         weight[i] = exp(weight[i] - highest)
         if i > 0:
-            mass[i] = 0.5 * (weight[i] + weight[i - 1]) * (z[i] - z[i - 1])
-            total += mass[i]
-    target = u * total
-    last = 1
-    while last < n - 1 and target > mass[last]:
-        target -= mass[last]
-        last += 1
+            mass[i] = mass[i - 1] + 0.5 * (weight[i] + weight[i - 1]) * (z[i] - z[i - 1])
+    return n
+
+
+@kernel
+def split_quantile(u, n, workspace):
+    """Quantile of z = log R - log(1 - R) at level u in (0, 1) of a tabulated law."""
+    z, weight, mass = workspace[0], workspace[1], workspace[2]
+    target = u * mass[n - 1]
+    low, high = 0, n - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if mass[middle] < target:
+            low = middle
+        else:
+            high = middle
     # The density is linear between two nodes.
-    step = z[last] - z[last - 1]
-    height = weight[last - 1] * step
-    slope = (weight[last] - weight[last - 1]) * step
-    root = sqrt(max(height * height + 2.0 * slope * target, 0.0))
-    fraction = 2.0 * target / (height + root) if height + root > 0.0 else 0.5
-    return z[last - 1] + step * min(fraction, 1.0)
+    step = z[high] - z[low]
+    height = weight[low] * step
+    slope = (weight[high] - weight[low]) * step
+    rest = target - mass[low]
+    root = sqrt(max(height * height + 2.0 * slope * rest, 0.0))
+    fraction = 2.0 * rest / (height + root) if height + root > 0.0 else 0.5
+    return z[low] + step * min(fraction, 1.0)
+
+
+@kernel
+def split_share(u, t, log_rho, log_rest, table, workspace):
+    """Quantile of z = log R - log(1 - R) at level u; the arguments are as above."""
+    n = split_law(t, log_rho, log_rest, table, workspace)
+    return split_quantile(u, n, workspace)
+
+
+def split_draws(levels, log_scales, log_rho, log_rest, table):
+    """Split one cell at several places, for all draws of its scale.
+
+    Parameters
+    ----------
+    levels, log_scales : ndarray of shape (n_draws,)
+        Level of the quantile, and log s, of each draw.
+    log_rho, log_rest : ndarray of shape (n_splits,)
+        Shares of the mass, each in (0, 1).
+    table : PositiveStableTable
+
+    Returns
+    -------
+    z : ndarray of shape (n_splits, n_draws)
+        log R - log(1 - R) of each draw.
+    """
+    log_scales = log_scales.astype(np.float64)
+    order = np.argsort(log_scales, kind="stable")
+    z = np.empty((log_rho.size, levels.size))
+    _split_draws(levels, log_scales, order, log_rho, log_rest, table, splitting_workspace(), z)
+    return z
+
+
+@kernel
+def _split_draws(levels, log_scales, order, log_rho, log_rest, table, workspace, z):
+    n_draws = levels.shape[0]
+    for i in range(log_rho.shape[0]):
+        for start in range(0, n_draws, _DRAWS_A_GROUP):
+            stop = min(start + _DRAWS_A_GROUP, n_draws)
+            middle = log_scales[order[(start + stop) // 2]]
+            n = split_law(middle, log_rho[i], log_rest[i], table, workspace)
+            for j in range(start, stop):
+                z[i, order[j]] = split_quantile(levels[order[j]], n, workspace)

@@ -10,14 +10,14 @@ draw of v_l: two BLAS-1 calls a unit, O(n M) a sweep. Units that agree on most r
 their weights slowly in this way, so every few sweeps all weights are drawn at once.
 """
 
-from functools import partial
 from math import exp, log, sqrt
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.linalg import cho_solve, cholesky, inv, solve_triangular
 
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.stable.chain import new_record, start_state
+from skbayesnn.stable.collapsed import collapsed_pass, exchange_pass
 from skbayesnn.stable.updates import (
     draw_log_noise,
     draw_log_variance,
@@ -26,6 +26,8 @@ from skbayesnn.stable.updates import (
 )
 
 _SWEEPS_A_JOINT_DRAW = 10
+# A collapsed pass takes O(n²) a cell, so that it goes over so many cells at a time.
+_CELLS_A_PASS = 2000
 # Weights with a prior variance above this many noise variances stay as they are in a
 # joint draw (they have been drawn one by one): the matrix would lose its digits.
 _LOG_MAX_SIGNAL = log(1e9)
@@ -67,8 +69,7 @@ class UnitCells:
         """A function that runs sweeps of a new chain, and the record that it fills."""
         state = start_state(problem, prior, rng)
         record = new_record(self.biases.size, monitored, n_draws, thin)
-        chain = _UnitChain(self._signs, problem, state, record, rng)
-        return chain.sweep, record
+        return WeightChain(self._signs, problem, state, record, rng).sweep, record
 
     def predict(self, problem, weights, log_noise, levels, X):
         """Means and variances (all zero) of f given each draw, (n_rows, n_draws)."""
@@ -80,27 +81,41 @@ class UnitCells:
         return means, np.zeros_like(means)
 
 
-class _UnitChain:
-    """The sweeps of one chain.
+class WeightChain:
+    """The sweeps of one chain in the weights, for cells with an explicit sign matrix.
 
     Rows are scaled by the square root of their counts, so that the rows of ``signs``
-    (one a unit) and the residuals are those of the model with the same noise for all.
+    (one a cell) and the residuals are those of the model with the same noise for all.
+
+    Parameters
+    ----------
+    signs : ndarray of shape (n, n_cells)
+        T.
+    problem, state, record, rng
+        As everywhere.
+    row_gram : callable, default=None
+        T diag(v) T' from v, where there is a faster way than a matrix product. Scales
+        are then also drawn with all weights integrated out (``collapsed``).
+    pairs : ndarray of shape (n_pairs, 2), default=None
+        With ``row_gram``: neighbouring cells, for exchanges of their variances.
     """
 
-    def __init__(self, signs, problem, state, record, rng):
+    def __init__(self, signs, problem, state, record, rng, row_gram=None, pairs=None):
         self.root_counts = np.sqrt(problem.counts)
         self.signs = np.ascontiguousarray((signs * self.root_counts[:, None]).T)
         self.y = problem.y * self.root_counts
         self.problem, self.state, self.record, self.rng = problem, state, record, rng
-        n_units, n = self.signs.shape
-        self.gram = self.signs @ self.signs.T if n_units < n else None
-        self.weights = np.zeros(n_units)
+        self.row_gram, self.pairs, self.next_cell = row_gram, pairs, 0
+        n_cells, n = self.signs.shape
+        by_cells = row_gram is None and n_cells < n
+        self.gram = self.signs @ self.signs.T if by_cells else None
+        self.weights = np.zeros(n_cells)
 
     def sweep(self, first, n_sweeps):
         """Run sweeps, a joint draw of the weights every few (every one where α = 2)."""
         stride = _SWEEPS_A_JOINT_DRAW if self.problem.move_scales else 1
         for start in range(first, first + n_sweeps, stride):
-            self._draw_weights()
+            self._draw_jointly()
             _sweep_units(
                 start,
                 min(stride, first + n_sweeps - start),
@@ -114,35 +129,59 @@ class _UnitChain:
                 self.rng,
             )
 
-    def _draw_weights(self):
-        """Draw log σ² with the weights integrated out, then all weights at once.
-
-        By the smaller of two linear systems, n x n or M x M.
-        """
-        log_noise = self.state.log_noise
-        free = self.state.log_variances < log_noise[0] + _LOG_MAX_SIGNAL
+    def _draw_jointly(self):
+        """Draw log σ² and some scales with the weights integrated out, then all weights."""
+        # Weights far above the noise are given: they leave the matrices no digits.
+        limit = self.state.log_noise[0] + _LOG_MAX_SIGNAL
+        free = self.state.log_variances < limit
         residual = self.y - self.weights[~free] @ self.signs[~free]
-        scale = np.exp(0.5 * self.state.log_variances[free])
-        if self.gram is None:
-            joint = _JointByRows(self.signs[free] * scale[:, None], residual)
-        else:
-            gram = self.gram[np.ix_(free, free)] * np.outer(scale, scale)
-            joint = _JointByUnits(gram, scale * (self.signs[free] @ residual), residual)
-        evidence = joint.set_noise(exp(log_noise[0]))
+        joint = self._joint(free, residual)
         if self.problem.move_noise:
-            within, n_rows = self.problem.within, self.problem.counts.sum()
-            n_repeats = n_rows - residual.size
-            proposal = propose_log_noise(log_noise[0], n_rows, self.rng)
-            log_ratio = log_noise_prior(proposal) - log_noise_prior(log_noise[0])
-            if log_ratio > -np.inf:
-                log_ratio += joint.set_noise(exp(proposal)) - evidence
-                log_ratio -= 0.5 * within * (exp(-proposal) - exp(-log_noise[0]))
-                log_ratio -= 0.5 * n_repeats * (proposal - log_noise[0])
-            if -self.rng.standard_exponential() < log_ratio:
-                log_noise[0] = proposal
-            else:
-                joint.set_noise(exp(log_noise[0]))
+            self._move_noise(joint)
+        noise = exp(self.state.log_noise[0])
+        if self.row_gram is not None and self.problem.move_scales:
+            self._draw_scales(joint, noise, limit)
+            joint = self._joint(free, residual)
+        joint.set_noise(noise)
+        scale = np.exp(0.5 * self.state.log_variances[free])
         self.weights[free] = scale * joint.draw(self.rng)
+
+    def _joint(self, free, residual):
+        """The law of the free weights given the residual, by the smaller linear system."""
+        scale = np.exp(0.5 * self.state.log_variances[free])
+        if self.gram is not None:
+            gram = self.gram[np.ix_(free, free)] * np.outer(scale, scale)
+            return _JointByUnits(gram, scale * (self.signs[free] @ residual), residual)
+        design = self.signs[free] * scale[:, None]
+        if self.row_gram is None:
+            return _JointByRows(design, residual, design.T @ design)
+        gram = self.row_gram(np.where(free, np.exp(self.state.log_variances), 0.0))
+        gram *= np.outer(self.root_counts, self.root_counts)
+        return _JointByRows(design, residual, gram)
+
+    def _move_noise(self, joint):
+        """A Metropolis step in log σ² with the free weights integrated out."""
+        within, n_rows = self.problem.within, self.problem.counts.sum()
+        n_repeats = n_rows - self.y.size
+        old = self.state.log_noise[0]
+        new = propose_log_noise(old, n_rows, self.rng)
+        log_ratio = log_noise_prior(new) - log_noise_prior(old)
+        if log_ratio > -np.inf:
+            log_ratio += joint.set_noise(exp(new)) - joint.set_noise(exp(old))
+            log_ratio -= 0.5 * within * (exp(-new) - exp(-old)) + 0.5 * n_repeats * (new - old)
+        if -self.rng.standard_exponential() < log_ratio:
+            self.state.log_noise[0] = new
+
+    def _draw_scales(self, joint, noise, limit):
+        """Collapsed draws of the scales of the next cells in turn, and exchanges."""
+        inverse = inv(joint.gram + noise * np.eye(self.y.size), check_finite=False)
+        inverse = np.ascontiguousarray(inverse)
+        solved = inverse @ joint.y
+        arguments = (limit, self.signs, inverse, solved, self.problem, self.state, self.rng)
+        stop = min(self.next_cell + _CELLS_A_PASS, len(self.signs))
+        collapsed_pass(self.next_cell, stop, *arguments)
+        self.next_cell = stop % len(self.signs)
+        exchange_pass(self.pairs, *arguments)
 
 
 class _JointByRows:
@@ -153,11 +192,12 @@ class _JointByRows:
     design : ndarray of shape (n_units, n)
         A.
     y : ndarray of shape (n,)
+    gram : ndarray of shape (n, n)
+        A'A.
     """
 
-    def __init__(self, design, y):
-        self.design, self.y = design, y
-        self.gram = design.T @ design
+    def __init__(self, design, y, gram):
+        self.design, self.y, self.gram = design, y, gram
 
     def set_noise(self, noise):
         """Factor the system for this noise variance; return the log evidence of y."""
@@ -209,7 +249,18 @@ class _JointByUnits:
 
 
 @kernel
-def _sweep_units(first, n_sweeps, signs, y, root_counts, weights, problem, state, record, rng):
+def _sweep_units(
+    first,
+    n_sweeps,
+    signs,
+    y,
+    root_counts,
+    weights,
+    problem,
+    state,
+    record,
+    rng,
+):
     """Draw (v_l, w_l) unit by unit, then the noise; record f and the weights."""
     n_units, n = signs.shape
     n_rows = problem.counts.sum()
@@ -245,4 +296,9 @@ def _sweep_units(first, n_sweeps, signs, y, root_counts, weights, problem, state
                 j = record.monitored[i]
                 record.f[sweep, i] = (y[j] - residual[j]) / root_counts[j]
             if (sweep + 1) % record.thin == 0:
-                record.cells[sweep // record.thin] = weights
+                kept = record.cells[sweep // record.thin]
+                for unit in range(n_units):
+                    kept[unit] = weights[unit]
+                    # Cells that new points split need their scales, too.
+                    if kept.shape[0] > n_units:
+                        kept[n_units + unit] = state.log_variances[unit] - problem.log_units[unit]

@@ -76,6 +76,22 @@ def test_the_median_finds_three_jumps(jumps):
         assert (right - left) / size > 0.75
 
 
+def test_intervals_cover_fresh_observations():
+    """Section 4.1, forty data sets: 90 % intervals of new noisy observations."""
+    rng = np.random.default_rng(0)
+    x = np.linspace(-2, 2, 40)
+    new = rng.uniform(-2, 2, 100)
+    inside = []
+    for seed in range(40):
+        y = three_jumps(x) + 0.5 * rng.standard_normal(40)
+        model = StableNNRegressor(random_state=seed, n_chains=2).fit(x[:, None], y)
+        low, high = model.predict_interval(new[:, None]).T
+        fresh = three_jumps(new) + 0.5 * rng.standard_normal(new.size)
+        inside.append(np.mean((low <= fresh) & (fresh <= high)))
+    # The standard error over data sets is about 0.01.
+    assert 0.85 < np.mean(inside) < 0.95
+
+
 @unconverged
 def test_the_same_seed_gives_the_same_result_whatever_n_jobs(jumps, table):
     for X, y in (jumps, table):
@@ -138,6 +154,17 @@ def test_units_of_y_go_through(jumps, scale):
 
 
 @unconverged
+def test_cells_follow_the_inputs(jumps, table):
+    X, y = table
+    assert type(short().fit(*jumps).cells_).__name__ == "LineCells"
+    assert type(short().fit(X[:, :2], y).cells_).__name__ == "FaceCells"
+    assert type(short().fit(X, y).cells_).__name__ == "UnitCells"
+    many = np.random.default_rng(0).normal(size=(151, 2))
+    assert type(short().fit(many, many[:, 0]).cells_).__name__ == "UnitCells"
+    assert type(short(cells="sampled").fit(*jumps).cells_).__name__ == "UnitCells"
+
+
+@unconverged
 def test_fixed_noise_variance_is_in_the_units_of_y(jumps):
     model = short(noise_variance=0.25).fit(*jumps)
     np.testing.assert_allclose(model.noise_variance_draws_, 0.25)
@@ -195,7 +222,7 @@ def test_badly_scaled_inputs_fit_and_say_what_to_do(scale, n_features):
         ("alpha", "high", "Got 'high'"),
         ("nu", -1.0, r"must be a float in the range \(0, inf\)"),
         ("nu", np.nan, "Got nan"),
-        ("cells", "plane3", "must be one of {'auto', 'line', 'sampled'}"),
+        ("cells", "plane3", "must be one of {'auto', 'line', 'plane', 'sampled'}"),
         ("n_units", 0, r"must be an int in the range \[1, inf\)"),
         ("noise_variance", 0.0, r"\(0, inf\) or one of {'sample'}"),
         ("normalize_y", 1, "one of {True, False}"),
@@ -225,8 +252,10 @@ def test_bad_input(jumps):
         short().fit(X, y[:-1])
     with pytest.raises(ValueError, match="Expected 2D"):
         short().fit(X[:, 0], y)
-    with pytest.raises(ValueError, match="cells='line' needs one input"):
+    with pytest.raises(ValueError, match=r"cells='line' needs X with 1 feature"):
         short(cells="line").fit(np.column_stack([X, X]), y)
+    with pytest.raises(ValueError, match=r"cells='plane' needs X with 2 feature"):
+        short(cells="plane").fit(X, y)
     with pytest.raises(NotFittedError):
         short().predict(X)
     model = short().fit(X, y)
@@ -272,7 +301,9 @@ def test_progress_bar_shows_chains_and_sweeps(jumps, capfd):
     pipeline = make_pipeline(StandardScaler(), short()).set_callbacks(ProgressBar(2))
     pipeline.fit(*jumps)
     assert "chain" in capfd.readouterr().out
-    search = GridSearchCV(pipeline.set_callbacks(), {"stablennregressor__alpha": [1.0, 1.5]}, cv=2, n_jobs=2)
+    search = GridSearchCV(
+        pipeline.set_callbacks(), {"stablennregressor__alpha": [1.0, 1.5]}, cv=2, n_jobs=2
+    )
     search.set_callbacks(ProgressBar(None)).fit(*jumps)
     assert "chain" in capfd.readouterr().out
 

@@ -9,7 +9,9 @@ from skbayesnn import StableNNRegressor
 from skbayesnn.numerics.diagnostics import effective_sample_size
 from skbayesnn.numerics.stable_laws import sample_log_positive_stable
 from skbayesnn.predictive import PredictiveMixture
+from skbayesnn.stable import plane
 from skbayesnn.stable.chain import Prior, make_problem
+from skbayesnn.stable.face_cells import FaceCells
 from skbayesnn.stable.line import line_log_masses
 from skbayesnn.stable.line_cells import LineCells
 from skbayesnn.stable.units import UnitCells
@@ -69,6 +71,8 @@ def calibration_ranks(make_cells, signs, n_repeats, alpha, n_levels=16):
 
 
 def cells_rows(cells):
+    if isinstance(cells, FaceCells):
+        return len(cells.arrangement.points)
     return cells.x.size if isinstance(cells, LineCells) else cells._signs.shape[0]
 
 
@@ -97,6 +101,17 @@ def test_simulation_based_calibration_of_sampled_units(n_units):
         lambda cells, weights: cells._signs @ weights,
         240,
         1.2,
+    )
+    assert_uniform(ranks)
+
+
+@pytest.mark.parametrize("alpha", [0.9, 1.6])
+def test_simulation_based_calibration_in_the_plane(alpha):
+    ranks = calibration_ranks(
+        lambda rng: FaceCells(np.unique(rng.integers(0, 3, size=(9, 2)) - 1.0, axis=0)),
+        lambda cells, weights: plane.signs_times(cells.arrangement, weights),
+        240,
+        alpha,
     )
     assert_uniform(ranks)
 
@@ -149,6 +164,72 @@ def test_predictions_agree_with_a_chain_on_training_and_test_points(alpha):
     effective = np.minimum(effective_sample_size(f), n_draws / 2)[:, None]
     z = (below - levels) / np.sqrt(levels * (1 - levels) * (1 / effective + 2 / n_draws))
     assert np.abs(z).max() < 4
+
+
+@pytest.mark.parametrize("alpha", [0.8, 1.5])
+def test_predictions_in_the_plane_agree_with_a_chain_on_training_and_test_points(alpha):
+    rng = np.random.default_rng(5)
+    X = np.unique(rng.integers(-2, 3, size=(12, 2)) / 2.0, axis=0)
+    y = np.where(X[:, 0] > 0.2, 1.0, -1.0) + 0.3 * rng.standard_normal(len(X))
+    new = np.array([[0.1, 0.1], [0.5, 0.25], [2.0, -1.5], [-0.4, 0.9]])
+    levels = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
+    prior = Prior(alpha, 1.0, np.log(0.09))
+
+    def chains(points, targets, counts):
+        cells = FaceCells(points)
+        problem = make_problem(prior, cells.log_masses, targets, counts, 0.0)
+        records = []
+        for seed in range(4):
+            sweep, record = cells.new_chain(
+                problem, prior, np.arange(len(points)), 400, 10, np.random.default_rng(seed)
+            )
+            sweep(-500, 500 + record.log_noise.size)
+            records.append(record)
+        return cells, problem, records
+
+    cells, problem, records = chains(X, y, np.ones(len(X)))
+    draws = np.concatenate([r.cells for r in records])
+    n_draws = len(draws)
+    means, variances = cells.predict(
+        problem,
+        draws,
+        np.full(n_draws, np.log(0.09)),
+        (rng.permutation(n_draws) + 0.5) / n_draws,
+        new,
+    )
+    mixture = PredictiveMixture(np.full(n_draws, 1 / n_draws), means, variances)
+
+    together = np.concatenate([X, new])
+    points, place = np.unique(together, axis=0, return_inverse=True)
+    targets, counts = np.zeros(len(points)), np.full(len(points), 1e-12)
+    targets[place[: len(X)]], counts[place[: len(X)]] = y, 1.0
+    _, _, joint = chains(points, targets, counts)
+    f = np.stack([r.f for r in joint])[:, :, place[len(X) :]]
+    below = (f[..., None] < mixture.quantile(levels)).mean(axis=(0, 1))
+    own = np.stack([r.f for r in records])
+    # Both chains have Monte Carlo errors; those of the first are at most those of the
+    # training rows, which its predictions average.
+    effective = np.minimum(effective_sample_size(f), effective_sample_size(own).min())
+    z = (below - levels) / np.sqrt(levels * (1 - levels) * 2 / effective[:, None])
+    assert np.abs(z).max() < 4
+
+
+@pytest.mark.parametrize("n", [2, 25])
+def test_gaussian_limit_of_the_estimator_in_the_plane(n):
+    rng = np.random.default_rng(n)
+    # Points of a grid, some of them twice.
+    X = rng.integers(-2, 3, size=(n, 2)) / 2.0
+    y = np.sin(2 * X[:, 0]) + X[:, 1]
+    new = np.concatenate([rng.normal(size=(30, 2)), X, 100 * rng.normal(size=(5, 2))])
+    model = StableNNRegressor(
+        2.0, 1.3, noise_variance=0.04, normalize_y=False, n_warmup=0, n_draws=5, n_chains=1
+    )
+    with pytest.warns(match="converged"):
+        model.fit(X, y)
+    predictive = model.predict_distribution(new)
+    mean, var = gaussian_process(X, y, new, 0.04, 1.3)
+    np.testing.assert_allclose(predictive.mean(), mean, atol=1e-8)
+    np.testing.assert_allclose(predictive.var(), var + 0.04, atol=1e-8)
 
 
 def test_gaussian_limit_of_the_estimator():

@@ -8,7 +8,7 @@ from skbayesnn.numerics.stable_laws import (
     positive_stable_table,
     sample_log_positive_stable,
 )
-from skbayesnn.stable.splitting import split_share, splitting_workspace
+from skbayesnn.stable.splitting import split_draws, split_share, splitting_workspace
 
 LEVELS = np.array([0.02, 0.25, 0.5, 0.75, 0.98])
 
@@ -70,3 +70,23 @@ def test_a_split_in_halves_is_symmetric():
         low = split_share(u, 1.0, half, half, table, workspace)
         high = split_share(1 - u, 1.0, half, half, table, workspace)
         assert low == pytest.approx(-high, abs=1e-9)
+
+
+def test_draws_in_groups_have_nearly_the_quantiles_of_each():
+    """Their mean probability below z, which is what predictions average, stays right."""
+    rng = np.random.default_rng(0)
+    a = 0.55
+    table, workspace = positive_stable_table(a), splitting_workspace()
+    log_scales = np.array([sample_log_positive_stable(a, rng) for _ in range(1000)])
+    levels = (rng.permutation(1000) + 0.5) / 1000
+    shares = np.array([0.5, 0.02])
+    z = split_draws(levels, log_scales, np.log(shares), np.log1p(-shares), table)
+    for i, rho in enumerate(shares):
+        each = [
+            split_share(u, t, np.log(rho), np.log1p(-rho), table, workspace)
+            for u, t in zip(levels, log_scales, strict=True)
+        ]
+        cuts = np.quantile(each, [0.05, 0.25, 0.5, 0.75, 0.95])
+        np.testing.assert_allclose(
+            (z[i][:, None] < cuts).mean(axis=0), [0.05, 0.25, 0.5, 0.75, 0.95], atol=0.01
+        )

@@ -1,0 +1,113 @@
+"""The exact cells of two inputs as the estimator uses them: chains, predictions by splitting.
+
+A new point's circle crosses some of the cells, the others give it their weight with a
+sign. With w' + w'' = w the weights of the children of a crossed cell, w' where the new
+point is positive, f(x) has w' - w'' and w' | w ~ N(R w, R (1-R) v).
+"""
+
+import numpy as np
+from scipy.linalg import cho_solve, cholesky, solve_triangular
+
+from skbayesnn.stable import plane, plane_split
+from skbayesnn.stable.chain import new_record, start_state
+from skbayesnn.stable.splitting import MAX_LOG_VARIANCE, split_draws
+from skbayesnn.stable.units import WeightChain
+
+
+class FaceCells:
+    """Exact cells of distinct points of the plane.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, 2)
+        Distinct rows in lexicographic order.
+
+    Attributes
+    ----------
+    arrangement : PlaneCells
+        The faces of the arrangement of the points' circles.
+    log_masses : ndarray of shape (n_cells,)
+    """
+
+    def __init__(self, X):
+        self.arrangement = plane.plane_cells(X)
+        self.log_masses = np.log(self.arrangement.masses)
+
+    def separating_mass(self):
+        """Probability that a hidden unit tells any two rows apart."""
+        n = len(self.arrangement.points)
+        alike = np.abs(plane.signs_transposed_times(self.arrangement, np.ones(n))) == n
+        return 1.0 - self.arrangement.masses[alike].sum()
+
+    def new_chain(self, problem, prior, monitored, n_draws, thin, rng):
+        """A function that runs sweeps of a new chain, and the record that it fills."""
+        state = start_state(problem, prior, rng)
+        record = new_record(2 * self.log_masses.size, monitored, n_draws, thin)
+        signs = plane.signs(self.arrangement).astype(np.float64)
+        pairs = np.ascontiguousarray(plane.neighbours(self.arrangement)[:, :2])
+        chain = WeightChain(signs, problem, state, record, rng, self._gram, pairs)
+        return chain.sweep, record
+
+    def _gram(self, variances):
+        return plane.signs_gram(self.arrangement, variances)
+
+    def predict(self, problem, draws, log_noise, levels, X):
+        """Means and variances of f at new inputs, a Gaussian component a draw.
+
+        Parameters
+        ----------
+        problem : Problem
+        draws : ndarray of shape (n_draws, 2 * n_cells), float32
+            Weights, then log s.
+        log_noise : ndarray of shape (n_draws,)
+        levels : ndarray of shape (n_draws,)
+            The level at which the law of the split of a cell is evaluated for each draw.
+        X : ndarray of shape (n_rows, 2)
+
+        Returns
+        -------
+        means, variances : ndarray of shape (n_rows, n_draws)
+        """
+        location = plane_split.locate(self.arrangement, X)
+        if not problem.move_scales:
+            return self._predict_gaussian(problem, log_noise, location)
+        n_cells = self.log_masses.size
+        means = location.signs.astype(np.float32) @ draws[:, :n_cells].T
+        means = np.ascontiguousarray(means, dtype=np.float64)
+        variances = np.zeros_like(means)
+        # Cell by cell, as the rows that split a cell share the order of its draws.
+        rows = np.repeat(np.arange(len(X)), np.diff(location.start))
+        by_cell = np.argsort(location.crossed, kind="stable")
+        cells, starts = np.unique(location.crossed[by_cell], return_index=True)
+        stops = np.append(starts[1:], by_cell.size)[: cells.size]
+        for cell, start, stop in zip(cells, starts, stops, strict=True):
+            part = by_cell[start:stop]
+            share = location.share[part]
+            log_scales = draws[:, n_cells + cell]
+            z = split_draws(levels, log_scales, np.log(share), np.log1p(-share), problem.table)
+            # A row splits a cell once: 2R - 1, and 4 R (1-R) v.
+            means[rows[part]] += draws[:, cell] * np.tanh(0.5 * z)
+            spread = problem.log_units[cell] + log_scales - np.logaddexp(0, z) - np.logaddexp(0, -z)
+            variances[rows[part]] += 4.0 * np.exp(np.minimum(spread, MAX_LOG_VARIANCE))
+        return means, variances
+
+    def _predict_gaussian(self, problem, log_noise, location):
+        """The Gaussian process that α = 2 is, for each draw of the noise variance."""
+        variances = np.exp(problem.log_units)
+        signs = location.signs.astype(np.float64)
+        rows = np.repeat(np.arange(len(signs)), np.diff(location.start))
+        # R = ρ: the children differ by 2ρ - 1 of the parent's variance.
+        signs[rows, location.crossed] = 2.0 * location.share - 1.0
+        cross = np.stack(
+            [plane.signs_times(self.arrangement, row * variances) for row in signs], axis=1
+        )
+        gram = self._gram(variances)
+        means = np.empty((len(signs), log_noise.size))
+        out = np.empty_like(means)
+        for d, noise in enumerate(np.exp(log_noise)):
+            factor = cholesky(gram + np.diag(noise / problem.counts), lower=True)
+            means[:, d] = cross.T @ cho_solve((factor, True), problem.y)
+            explained = solve_triangular(factor, cross, lower=True)
+            # Below zero by rounding at most.
+            out[:, d] = np.maximum(variances.sum() - (explained**2).sum(axis=0), 0.0)
+        return means, out

@@ -1,0 +1,37 @@
+"""Importing compiles nothing, and an install that cannot be written to works."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from skbayesnn.numerics.jit import kernel
+
+PROBE = """
+import sys, skbayesnn.metrics
+from numba.core.dispatcher import Dispatcher
+modules = [m for name, m in sys.modules.items() if name.startswith("skbayesnn")]
+kernels = {v for m in modules for v in vars(m).values() if isinstance(v, Dispatcher)}
+print(len(kernels), sum(len(k.signatures) for k in kernels))
+"""
+
+
+def test_importing_compiles_nothing():
+    shown = subprocess.run(
+        [sys.executable, "-c", PROBE], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert int(shown[0]) > 10
+    assert int(shown[1]) == 0
+
+
+def test_a_kernel_that_cannot_be_cached_is_compiled_all_the_same():
+    # numba finds no place for the cache of a function without a file.
+    namespace = {}
+    exec("def twice(x):\n    return 2.0 * x / 0.0\n", namespace)
+    assert kernel(namespace["twice"])(1.0) == np.inf
+
+
+def test_other_errors_of_the_decorator_are_raised():
+    with pytest.raises(TypeError):
+        kernel(3)
