@@ -1,0 +1,320 @@
+"""``UDNClassifier``: softmax likelihood, probabilities mixed over depths (eq. 11)."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets, unique_labels
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skbayesnn._validation import Options, check_parameters
+from skbayesnn.udn._base import CONSTRAINTS, UnboundedDepthMixin
+
+
+class Mapping:
+    """A dictionary."""
+
+    def __contains__(self, value):
+        return isinstance(value, dict)
+
+    def __str__(self):
+        return "a dict of class to weight"
+
+
+class UDNClassifier(UnboundedDepthMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+    """Classifier by a network of unbounded depth, whose depth is inferred.
+
+    Hidden layers f_1, f_2, … with an output head after each; the depth ℓ at which the
+    classes are drawn has a Poisson prior and a truncated Poisson posterior, fitted together
+    with the weights by maximising the evidence lower bound (Nazaret and Blei, ICML 2022,
+    eq. 7). Layers are created as the posterior asks for them. Probabilities are averaged
+    over the posterior of the depth (eq. 11).
+
+    Three things differ from the paper. A new layer starts as a pass-through, and for dense
+    layers the prior of its weights is centred there: N(I, ``weight_scale``² ), where the
+    paper has N(0, I). The depth posterior maximises the bound given the value of each depth,
+    instead of following a gradient at a tenth of the learning rate. Heads take full steps,
+    whatever the probability of their depth.
+
+    Parameters
+    ----------
+    width : int, default=32
+        Units, or channels for convolutional layers, of each hidden layer.
+    layer_generator : {"dense", "residual", "convolutional"}, default="dense"
+        What a new layer is: ``relu(h W + b)``; ``h + relu(h W + b) U``; or the latter on the
+        3 × 3 neighbourhoods of every pixel.
+    image_shape : tuple (height, width) or (height, width, channels), or None, default=None
+        Shape of the image in each row of X (C order), for convolutional layers.
+    depth_prior : {"poisson", "categorical", "point"}, default="poisson"
+        Unbounded depth; a categorical posterior over depths 1 to ``max_depth`` with a uniform
+        prior (depth-uncertainty networks, Antorán et al., 2020); or a plain finite network of
+        depth ``max_depth``.
+    prior_depth : float, default=0.5
+        Mean of ℓ − 1 under the Poisson prior.
+    max_depth : int, default=50
+        Largest depth allowed; a warning says when it is reached.
+    weight_scale : float, default=1.0
+        Prior standard deviation of every weight.
+    learning_rate : float, default=0.003
+        Of Adam, at the start.
+    schedule : {"cosine", "constant", "drop"}, default="cosine"
+        How the learning rate falls over ``max_iter`` epochs.
+    batch_size : int or "auto", default="auto"
+        Rows a step; "auto" takes a sixteenth of the rows, but at least 32 and at most 256.
+    max_iter : int, default=500
+        Epochs.
+    early_stopping : bool, default=False
+        Hold out rows, stop when their mean log probability has not risen for
+        ``n_iter_no_change`` epochs, and put back the best weights.
+    validation_fraction : float, default=0.1
+        Part of the rows held out.
+    n_iter_no_change : int, default=50
+    tol : float, default=0.0
+        Least rise of the held-out score, in nats a row, that counts.
+    class_weight : dict, "balanced" or None, default=None
+        Weight of the log-likelihood of each class, as elsewhere in scikit-learn.
+    normalize_X : bool, default=True
+        Standardise the inputs inside (images with one mean and one scale).
+    random_state : int, numpy.random.RandomState or None, default=None
+        Starting weights, order of the rows, rows held out.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    depth_posterior_ : ndarray of shape (n_layers_,)
+        Probability of each depth, from 1.
+    expected_depth_ : float
+    n_layers_ : int
+        Largest depth with positive probability.
+    loss_curve_ : list of float
+        −ELBO a row, in nats, of each epoch.
+    validation_scores_ : list of float
+        Held-out mean log probability after each epoch (``early_stopping``).
+    n_iter_ : int
+        Epochs run, or calls of ``partial_fit``.
+    n_samples_seen_ : int
+        Rows that the prior is weighed against.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Where X has string column names.
+
+    See Also
+    --------
+    skbayesnn.UDNRegressor : The same network for regression.
+
+    References
+    ----------
+    A. Nazaret and D. Blei, "Variational inference for infinitely deep neural networks",
+    ICML 2022.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from skbayesnn.udn import UDNClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = UDNClassifier(max_iter=100, random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.95
+    True
+    >>> bool(abs(model.depth_posterior_.sum() - 1) < 1e-9)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        width=32,
+        layer_generator="dense",
+        image_shape=None,
+        depth_prior="poisson",
+        prior_depth=0.5,
+        max_depth=50,
+        weight_scale=1.0,
+        learning_rate=0.003,
+        schedule="cosine",
+        batch_size="auto",
+        max_iter=500,
+        early_stopping=False,
+        validation_fraction=0.1,
+        n_iter_no_change=50,
+        tol=0.0,
+        class_weight=None,
+        normalize_X=True,
+        random_state=None,
+    ):
+        self.width = width
+        self.layer_generator = layer_generator
+        self.image_shape = image_shape
+        self.depth_prior = depth_prior
+        self.prior_depth = prior_depth
+        self.max_depth = max_depth
+        self.weight_scale = weight_scale
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.class_weight = class_weight
+        self.normalize_X = normalize_X
+        self.random_state = random_state
+
+    def _check_parameters(self):
+        check_parameters(
+            self, {**CONSTRAINTS, "class_weight": [Mapping(), Options(("balanced", None))]}
+        )
+
+    @with_callbacks
+    def fit(self, X, y):
+        """Fit the network and its depth.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Labels of any kind. A single class is allowed: it then has probability one.
+
+        Returns
+        -------
+        self : UDNClassifier
+
+        Raises
+        ------
+        InvalidParameterError
+            A constructor parameter is outside its range.
+        FloatingPointError
+            Training diverged although the learning rate was cut.
+        """
+        self._check_parameters()
+        X, y = validate_data(self, X, y, dtype=np.float64, order="C")
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        self._initialise(X, len(self.classes_), 0)
+        weights = compute_class_weight(self.class_weight, classes=self.classes_, y=y)[codes]
+        self._train(X, codes[:, None].astype(float), weights, codes, (X, y))
+        return self
+
+    def partial_fit(self, X, y, classes=None):
+        """Take one pass over a batch of a stream, in memory bounded by the batch.
+
+        The inputs are standardised by the first batch. The prior is weighed against all rows
+        seen so far.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like of shape (n_classes,) or None, default=None
+            All labels that may come; needed at the first call.
+
+        Returns
+        -------
+        self : UDNClassifier
+
+        Raises
+        ------
+        ValueError
+            ``classes`` is missing at the first call or differs later, a label is not among
+            them, or ``class_weight="balanced"``, which needs all rows at once.
+        """
+        self._check_parameters()
+        first = not hasattr(self, "classes_")
+        if first and classes is None:
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                "class_weight='balanced' is not supported by partial_fit; give a dict of weights."
+            )
+        X, y = validate_data(self, X, y, dtype=np.float64, order="C", reset=first)
+        check_classification_targets(y)
+        if first:
+            self.classes_ = unique_labels(classes)
+            self._initialise(X, len(self.classes_), 0)
+        elif classes is not None and not np.array_equal(self.classes_, unique_labels(classes)):
+            raise ValueError(
+                f"classes={classes!r} is not the same as on the first call: {self.classes_!r}."
+            )
+        codes = np.searchsorted(self.classes_, y)
+        known = codes < len(self.classes_)
+        if not known.all() or np.any(self.classes_[codes] != y):
+            raise ValueError(f"y has labels that are not in classes={self.classes_!r}.")
+        weights = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_)[
+            codes
+        ]
+        self._train_once(X, codes[:, None].astype(float), weights)
+        return self
+
+    def _depth_probabilities(self, X):
+        """Class probabilities of each depth; (n_layers_, n_samples, n_classes)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        logits = self._network.outputs(self._scaled(X), self.n_layers_)
+        logits -= logits.max(axis=2, keepdims=True)
+        np.exp(logits, out=logits)
+        logits /= logits.sum(axis=2, keepdims=True)
+        return logits
+
+    def predict_proba(self, X):
+        """Class probabilities, averaged over the posterior of the depth (eq. 11).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+        """
+        by_depth = self._depth_probabilities(X)
+        p = np.tensordot(self.depth_posterior_, by_depth, axes=1)
+        return p / p.sum(axis=1, keepdims=True)
+
+    def predict_log_proba(self, X):
+        """Logarithm of :meth:`predict_proba`; (n_samples, n_classes)."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def predict(self, X):
+        """Most probable class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        most_probable = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[most_probable]
+
+    def predict_quantiles(self, X, quantiles=(0.05, 0.5, 0.95)):
+        """Quantiles of each class probability over the posterior of the depth.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        quantiles : float or array-like of shape (n_quantiles,), default=(0.05, 0.5, 0.95)
+            In (0, 1), in any order.
+
+        Returns
+        -------
+        quantiles : ndarray of shape (n_samples, n_classes, n_quantiles)
+            The smallest probability p such that depths whose probability is at most p have
+            posterior mass of at least the quantile.
+
+        Raises
+        ------
+        ValueError
+            A quantile is outside (0, 1).
+        """
+        levels = np.atleast_1d(np.asarray(quantiles, dtype=float))
+        if levels.ndim != 1 or not np.all((levels > 0) & (levels < 1)):
+            raise ValueError(f"quantiles must be numbers in (0, 1). Got {quantiles!r} instead.")
+        p = np.moveaxis(self._depth_probabilities(X), 0, -1)
+        order = np.argsort(p, axis=-1)
+        mass = np.cumsum(self.depth_posterior_[order], axis=-1)
+        mass /= mass[..., -1:]
+        ranks = (mass[..., None] < levels - 1e-12).sum(axis=-2)
+        return np.take_along_axis(np.take_along_axis(p, order, axis=-1), ranks, axis=-1)

@@ -1,0 +1,205 @@
+"""Variational inference of weights and depth together (section 3.4), as a model to train.
+
+Weights take steps of Adam on eq. 7. The depth posterior is not one more parameter for
+Adam: given the value of every depth, eq. 7 in q(ℓ) is a small problem of its own, and q
+is moved towards its solution on running averages of the values. The depth found thus
+depends on the data and not on how many steps were taken.
+
+One depth more than q(ℓ) supports, and at least five, are always in training: their values
+are measured rather than guessed, while their weight in the gradients of the layers that
+they share is a hundredth of the last depth's. The support grows into them when that
+pays, also where a shallow network has learned nothing yet.
+"""
+
+import warnings
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.exceptions import ConvergenceWarning
+
+from skbayesnn.numerics.training import Trainable
+from skbayesnn.udn.depth import TruncatedPoisson
+from skbayesnn.udn.objective import run_steps
+
+PROBE_WEIGHT, LEAST_TRAINED = 0.01, 5
+BATCHES_BETWEEN_DEPTH_UPDATES = 16
+MEMORY = 0.9
+NOISE_MEMORY, NOISE_PRIOR_ROWS = 0.8, 2.0
+
+
+class DepthInference(Trainable):
+    """Weights and depth of one network, on training rows and held-out rows.
+
+    Parameters
+    ----------
+    network : skbayesnn.udn.network.Network
+    depth : skbayesnn.udn.depth.DepthPosterior
+    X : ndarray of shape (n, n_inputs)
+    targets : ndarray of shape (n, n_outputs) or (n, 1)
+        Regression targets, or class numbers.
+    weights : ndarray of shape (n,)
+        Weight of each row's log-likelihood.
+    max_depth : int
+        Largest support allowed.
+    n_total : float or None, default=None
+        Number of rows that the data stand for, against which the prior is weighed; by
+        default n.
+    held_out : tuple of (X, targets) or None, default=None
+    noise : ndarray of shape (depth, n_outputs) or None, default=None
+        Log noise variances to keep, the last for all deeper heads; None to learn them.
+    """
+
+    def __init__(
+        self,
+        network,
+        depth,
+        X,
+        targets,
+        weights,
+        max_depth,
+        n_total=None,
+        held_out=None,
+        noise=None,
+    ):
+        kind = network.dtype
+        self.network, self.depth, self.max_depth = network, depth, max_depth
+        self.X = np.ascontiguousarray(X, dtype=kind)
+        self.targets = np.ascontiguousarray(targets, dtype=kind)
+        self.weights = np.ascontiguousarray(weights, dtype=kind)
+        self.n_rows = len(X)
+        self.n_total = float(n_total or len(X))
+        self.held_out, self.noise = held_out, noise
+        self.mean_log_likelihood = np.zeros(0)
+        self.warned = False
+        network.grow(depth.support)
+
+    def weighting(self):
+        """Weights of the depths in use, for the trunk and for the heads.
+
+        Returns
+        -------
+        q : ndarray of shape (m,)
+        heads : ndarray of shape (m,)
+        """
+        q = self.depth.probabilities()
+        if isinstance(self.depth, TruncatedPoisson):
+            ahead = min(max(len(q) + 1, LEAST_TRAINED), self.max_depth) - len(q)
+            q = np.append(q, np.full(ahead, PROBE_WEIGHT * q[-1]))
+            return q, np.ones(len(q))
+        return q, (q > 0).astype(float)
+
+    def epoch(self, order, batch_size, rate):
+        size = batch_size * BATCHES_BETWEEN_DEPTH_UPDATES
+        total = 0.0
+        for begin in range(0, len(order), size):
+            part = order[begin : begin + size]
+            total += len(part) * self._block(part, batch_size, rate)
+        return total / len(order)
+
+    def _block(self, order, batch_size, rate):
+        """Steps on these rows, then one update of q(ℓ); the mean loss a row."""
+        net = self.network
+        q, heads = self.weighting()
+        m = len(q)
+        net.grow(m)
+        if self.noise is not None:
+            last = len(self.noise) - 1
+            net.set_log_variances(self.noise[np.minimum(np.arange(m), last)])
+        options = {
+            "n_total": self.n_total,
+            "learn_noise": self.held_out is None and self.noise is None,
+        }
+        log_likelihood = run_steps(
+            net, m, q, heads, self.X[order], self.targets[order], self.weights[order],
+            batch_size, rate, options,
+        )  # fmt: skip
+        return self._update_depth(log_likelihood)
+
+    def _update_depth(self, log_likelihood):
+        known = min(len(self.mean_log_likelihood), len(log_likelihood))
+        smooth = log_likelihood.copy()
+        smooth[:known] += MEMORY * (self.mean_log_likelihood[:known] - log_likelihood[:known])
+        self.mean_log_likelihood = smooth
+        divergence = self.network.divergence(len(smooth))
+        q = self.depth.probabilities()
+        loss = -self.depth.elbo(self.n_total * log_likelihood - divergence) / self.n_total
+        if np.isfinite(loss):
+            self.depth.update(self.n_total * smooth - divergence, self.max_depth)
+        if (
+            not self.warned
+            and isinstance(self.depth, TruncatedPoisson)
+            and len(q) == self.max_depth
+        ):
+            self.warned = True
+            warnings.warn(
+                f"The depth posterior reached max_depth={self.max_depth}; it may want more.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return loss
+
+    def state(self):
+        net = self.network
+        return (
+            net.depth, net.theta.copy(), net.adam.first.copy(), net.adam.second.copy(),
+            net.adam.counts.copy(), self.depth.state(), self.mean_log_likelihood.copy(),
+        )  # fmt: skip
+
+    def restore(self, state):
+        net = self.network
+        net.shrink(state[0])
+        net.theta[:], net.adam.first[:], net.adam.second[:], net.adam.counts[:] = state[1:5]
+        self.depth.restore(state[5])
+        self.mean_log_likelihood = state[6].copy()
+
+    def non_finite(self):
+        theta, starts = self.network.theta, self.network.starts
+        if np.isfinite(theta).all():
+            return None
+        for b in range(2 * self.network.depth):
+            if not np.isfinite(theta[starts[b] : starts[b + 1]]).all():
+                return f"{('layer', 'head')[b % 2]} {b // 2 + 1}"
+        return None
+
+    def score(self):
+        """Mean log predictive density of the held-out rows, whose residuals set the noise."""
+        if self.held_out is None:
+            return np.nan
+        X, targets = self.held_out
+        q, _ = self.weighting()
+        self.network.grow(len(q))
+        outputs = self.network.outputs(X, len(q))
+        if self.network.architecture.n_variances:
+            self._set_noise(np.mean((outputs - targets) ** 2, axis=1), len(X))
+        terms = log_densities(self.network, outputs, targets)
+        q = self.depth.probabilities()
+        with np.errstate(divide="ignore"):
+            return float(logsumexp(terms[: len(q)] + np.log(q)[:, None], axis=0).mean())
+
+    def _set_noise(self, squares, n):
+        """Noise variance of each depth: mean square of held-out residuals, smoothed."""
+        weight = (1.0 - NOISE_MEMORY) * n / (n + NOISE_PRIOR_ROWS)
+        old = np.exp(self.network.log_variances(len(squares)))
+        new = np.maximum(squares, 1e-12)
+        self.network.set_log_variances(np.log((1 - weight) * old + weight * new))
+
+
+def log_densities(network, outputs, targets):
+    """Log-likelihood of every row under each depth.
+
+    Parameters
+    ----------
+    network : skbayesnn.udn.network.Network
+    outputs : ndarray of shape (depth, n, n_outputs)
+    targets : ndarray of shape (n, n_outputs) or (n, 1)
+
+    Returns
+    -------
+    log_densities : ndarray of shape (depth, n)
+    """
+    if network.architecture.n_variances:
+        log_variances = network.log_variances(len(outputs))[:, None, :]
+        squares = (outputs - targets) ** 2 * np.exp(-log_variances)
+        return -0.5 * (squares + log_variances + np.log(2 * np.pi)).sum(axis=2)
+    chosen = outputs[:, np.arange(outputs.shape[1]), np.asarray(targets)[:, 0].astype(int)]
+    return chosen - logsumexp(outputs, axis=2)

@@ -1,0 +1,359 @@
+"""``UDNRegressor``: Gaussian likelihood with learned noise, a Gaussian mixture over depths."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from skbayesnn._validation import Options, check_parameters
+from skbayesnn.base import ProbabilisticRegressorMixin
+from skbayesnn.predictive import PredictiveMixture
+from skbayesnn.udn._base import CONSTRAINTS, UnboundedDepthMixin, safe_scale
+
+
+class UDNRegressor(
+    UnboundedDepthMixin,
+    CallbackSupportMixin,
+    ProbabilisticRegressorMixin,
+    RegressorMixin,
+    BaseEstimator,
+):
+    """Regressor by a network of unbounded depth, whose depth is inferred.
+
+    The network of :class:`UDNClassifier` with Gaussian noise, whose variance is learned for
+    each depth and each target. The predictive distribution of a row is a mixture of one
+    Gaussian a depth, weighted by the posterior of the depth (Nazaret and Blei, ICML 2022,
+    eq. 11).
+
+    Weights are fitted at their posterior mean alone, so residuals on the training rows are
+    too small to tell the noise. By default (``early_stopping=True``) the noise is therefore
+    learned from the residuals of rows held out; with ``refit=True`` training then goes on
+    with all rows, the noise held at what was learned. Without early stopping it is learned
+    from the training rows, and is too small where the network can follow every row.
+
+    Parameters
+    ----------
+    width : int, default=32
+        Units, or channels for convolutional layers, of each hidden layer.
+    layer_generator : {"dense", "residual", "convolutional"}, default="dense"
+        What a new layer is: ``relu(h W + b)``; ``h + relu(h W + b) U``; or the latter on the
+        3 × 3 neighbourhoods of every pixel.
+    image_shape : tuple (height, width) or (height, width, channels), or None, default=None
+        Shape of the image in each row of X (C order), for convolutional layers.
+    depth_prior : {"poisson", "categorical", "point"}, default="poisson"
+        Unbounded depth; a categorical posterior over depths 1 to ``max_depth`` with a uniform
+        prior (depth-uncertainty networks, Antorán et al., 2020); or a plain finite network of
+        depth ``max_depth``.
+    prior_depth : float, default=0.5
+        Mean of ℓ − 1 under the Poisson prior.
+    max_depth : int, default=50
+        Largest depth allowed; a warning says when it is reached.
+    weight_scale : float, default=0.3
+        Prior standard deviation of every weight.
+    learning_rate : float, default=0.003
+        Of Adam, at the start.
+    schedule : {"cosine", "constant", "drop"}, default="cosine"
+        How the learning rate falls over ``max_iter`` epochs.
+    batch_size : int or "auto", default="auto"
+        Rows a step; "auto" takes a sixteenth of the rows, but at least 32 and at most 256.
+    max_iter : int, default=500
+        Epochs; as many again for ``refit``.
+    early_stopping : bool, default=True
+        Hold out rows, learn the noise from them, stop when their mean log density has not
+        risen for ``n_iter_no_change`` epochs, and put back the best weights.
+    refit : bool, default=True
+        After early stopping go on with all rows, for as many epochs as the best took.
+    validation_fraction : float, default=0.1
+        Part of the rows held out.
+    n_iter_no_change : int, default=200
+    tol : float, default=0.0
+        Least rise of the held-out score, in nats a row, that counts.
+    normalize_X, normalize_y : bool, default=True
+        Standardise inputs and targets inside (images with one mean and one scale). All
+        outputs are in the units of y either way.
+    random_state : int, numpy.random.RandomState or None, default=None
+        Starting weights, order of the rows, rows held out.
+
+    Attributes
+    ----------
+    depth_posterior_ : ndarray of shape (n_layers_,)
+        Probability of each depth, from 1.
+    expected_depth_ : float
+    n_layers_ : int
+        Largest depth with positive probability.
+    noise_std_ : ndarray of shape (n_layers_,) or (n_layers_, n_targets)
+        Noise of each depth, in the units of y.
+    loss_curve_ : list of float
+        −ELBO a row, in nats of the standardised target, of each epoch.
+    validation_scores_ : list of float
+        Held-out mean log density of the standardised target after each epoch.
+    n_iter_ : int
+        Epochs run, or calls of ``partial_fit``.
+    n_samples_seen_ : int
+        Rows that the prior is weighed against.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Where X has string column names.
+
+    See Also
+    --------
+    skbayesnn.UDNClassifier : The same network for classes.
+
+    Notes
+    -----
+    With several targets ``predict`` gives (n_samples, n_targets), with ``return_std`` as well,
+    and ``predict_distribution`` a list of one mixture a target; the methods that need a
+    single mixture (quantiles, intervals, samples, densities) raise a ``ValueError``.
+
+    References
+    ----------
+    A. Nazaret and D. Blei, "Variational inference for infinitely deep neural networks",
+    ICML 2022.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skbayesnn.udn import UDNRegressor
+    >>> X = np.linspace(-2, 2, 200)[:, None]
+    >>> y = np.sin(3 * X[:, 0]) + 0.1 * np.random.default_rng(0).normal(size=200)
+    >>> model = UDNRegressor(max_iter=200, random_state=0).fit(X, y)
+    >>> mean, std = model.predict(X, return_std=True)
+    >>> mean.shape, bool(0.08 < std.mean() < 0.2)
+    ((200,), True)
+    >>> model.predict_interval(X[:3]).shape
+    (3, 2)
+    """
+
+    def __init__(
+        self,
+        *,
+        width=32,
+        layer_generator="dense",
+        image_shape=None,
+        depth_prior="poisson",
+        prior_depth=0.5,
+        max_depth=50,
+        weight_scale=0.3,
+        learning_rate=0.003,
+        schedule="cosine",
+        batch_size="auto",
+        max_iter=500,
+        early_stopping=True,
+        refit=True,
+        validation_fraction=0.1,
+        n_iter_no_change=200,
+        tol=0.0,
+        normalize_X=True,
+        normalize_y=True,
+        random_state=None,
+    ):
+        self.width = width
+        self.layer_generator = layer_generator
+        self.image_shape = image_shape
+        self.depth_prior = depth_prior
+        self.prior_depth = prior_depth
+        self.max_depth = max_depth
+        self.weight_scale = weight_scale
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.early_stopping = early_stopping
+        self.refit = refit
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.normalize_X = normalize_X
+        self.normalize_y = normalize_y
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _check_parameters(self):
+        both = [Options((True, False))]
+        check_parameters(self, {**CONSTRAINTS, "refit": both, "normalize_y": both})
+
+    def _targets(self, y):
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = column_or_1d(y, warn=True)
+        return y.reshape(len(y), -1).astype(float)
+
+    def _learn_target_scale(self, y, targets):
+        self._y_ndim = y.ndim if y.ndim == 1 or y.shape[1] > 1 else 1
+        n_targets = targets.shape[1]
+        self._y_offset, self._y_scale = np.zeros(n_targets), np.ones(n_targets)
+        if self.normalize_y:
+            self._y_offset, self._y_scale = targets.mean(axis=0), safe_scale(targets)
+
+    @with_callbacks
+    def fit(self, X, y):
+        """Fit the network, its depth and its noise.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+
+        Returns
+        -------
+        self : UDNRegressor
+
+        Raises
+        ------
+        InvalidParameterError
+            A constructor parameter is outside its range.
+        FloatingPointError
+            Training diverged although the learning rate was cut.
+        """
+        self._check_parameters()
+        X, y = validate_data(
+            self, X, y, dtype=np.float64, order="C", y_numeric=True, multi_output=True
+        )
+        targets = self._targets(y)
+        self._learn_target_scale(y, targets)
+        self._initialise(X, targets.shape[1], targets.shape[1])
+        scaled = (targets - self._y_offset) / self._y_scale
+        self._train(X, scaled, np.ones(len(X)), None, (X, y), self.refit and self.early_stopping)
+        return self
+
+    def partial_fit(self, X, y):
+        """Take one pass over a batch of a stream, in memory bounded by the batch.
+
+        Inputs and targets are standardised by the first batch; the noise is learned from the
+        batches as they come, before the network has followed them often. The prior is weighed
+        against all rows seen so far.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+
+        Returns
+        -------
+        self : UDNRegressor
+
+        Raises
+        ------
+        ValueError
+            The number of targets differs from that of the first call.
+        """
+        self._check_parameters()
+        first = not hasattr(self, "depth_posterior_")
+        X, y = validate_data(
+            self, X, y, dtype=np.float64, order="C", y_numeric=True, multi_output=True, reset=first
+        )
+        targets = self._targets(y)
+        if first:
+            self._learn_target_scale(y, targets)
+            self._initialise(X, targets.shape[1], targets.shape[1])
+        elif targets.shape[1] != len(self._y_offset):
+            raise ValueError(
+                f"y has {targets.shape[1]} targets, but {len(self._y_offset)} at the first call."
+            )
+        self._train_once(X, (targets - self._y_offset) / self._y_scale, np.ones(len(X)))
+        return self
+
+    @property
+    def noise_std_(self):
+        """Noise of each depth, in the units of y."""
+        log_variances = self._network.log_variances(self.n_layers_)
+        std = np.exp(0.5 * log_variances) * self._y_scale
+        return std[:, 0] if self._y_ndim == 1 else std
+
+    def predict_distribution(self, X):
+        """Predictive distribution of new observations, noise included.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        distribution : PredictiveMixture, or list of PredictiveMixture
+            One Gaussian a depth; with several targets a list of one mixture a target.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        outputs = self._network.outputs(self._scaled(X), self.n_layers_)
+        means = outputs * self._y_scale + self._y_offset
+        std = np.exp(0.5 * self._network.log_variances(self.n_layers_)) * self._y_scale
+        mixtures = [
+            PredictiveMixture(
+                self.depth_posterior_,
+                means[:, :, t].T,
+                np.broadcast_to(std[:, t] ** 2, (len(X), self.n_layers_)),
+            )
+            for t in range(means.shape[2])
+        ]
+        return mixtures[0] if self._y_ndim == 1 else mixtures
+
+    def predict(self, X, *, return_std=False, quantiles=None, return_distribution=False):
+        """Predict the target: the mean of the predictive distribution.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        return_std : bool, default=False
+            Return the predictive standard deviation, too.
+        quantiles : float or array-like of shape (n_quantiles,), default=None
+            Return these predictive quantiles instead; one target only.
+        return_distribution : bool, default=False
+            Return what ``predict_distribution`` returns instead.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        std : ndarray of the shape of y
+            Only with ``return_std=True``.
+        quantiles : ndarray of shape (n_samples, n_quantiles)
+            In place of y, if ``quantiles`` is given.
+        distribution : PredictiveMixture, or list of PredictiveMixture
+            In place of y, if ``return_distribution=True``.
+
+        Raises
+        ------
+        ValueError
+            More than one of the keywords is used, or ``quantiles`` with several targets.
+        """
+        check_is_fitted(self)
+        if self._y_ndim == 1:
+            return super().predict(
+                X,
+                return_std=return_std,
+                quantiles=quantiles,
+                return_distribution=return_distribution,
+            )
+        if quantiles is not None:
+            self._refuse_several_targets("quantiles")
+        mixtures = self.predict_distribution(X)
+        if return_distribution:
+            return mixtures
+        mean = np.column_stack([m.mean() for m in mixtures])
+        return (mean, np.column_stack([m.std() for m in mixtures])) if return_std else mean
+
+    def _refuse_several_targets(self, what):
+        check_is_fitted(self)
+        if self._y_ndim > 1:
+            raise ValueError(
+                f"{what}: not available with several targets; use predict_distribution, "
+                "which gives one mixture a target."
+            )
+
+    def predict_interval(self, X, coverage=0.9):
+        self._refuse_several_targets("predict_interval")
+        return super().predict_interval(X, coverage)
+
+    def sample_y(self, X, n_samples=1, random_state=0):
+        self._refuse_several_targets("sample_y")
+        return super().sample_y(X, n_samples, random_state)
+
+    def log_predictive_density(self, X, y):
+        self._refuse_several_targets("log_predictive_density")
+        return super().log_predictive_density(X, y)
+
+    predict_interval.__doc__ = ProbabilisticRegressorMixin.predict_interval.__doc__
+    sample_y.__doc__ = ProbabilisticRegressorMixin.sample_y.__doc__
+    log_predictive_density.__doc__ = ProbabilisticRegressorMixin.log_predictive_density.__doc__

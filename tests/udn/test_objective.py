@@ -1,0 +1,145 @@
+"""The fused gradient of eq. 7 against numerical differentiation of plain numpy."""
+
+import numpy as np
+import pytest
+from scipy.special import log_softmax
+
+from skbayesnn.udn.layers import VARIANCE_UNIT, Architecture
+from skbayesnn.udn.network import Network
+from skbayesnn.udn.objective import gradient, run_steps, shrink
+
+DEPTH, N = 3, 5
+Q = np.array([0.2, 0.5, 0.3])
+KINDS = ["dense", "residual", "convolutional"]
+
+
+def make(kind, likelihood, dtype=np.float64):
+    """A network away from its start, with data."""
+    rng = np.random.default_rng(0)
+    height, width = (3, 2) if kind == "convolutional" else (1, 1)
+    n_inputs = 2 * height * width
+    variances = 2 if likelihood == "gaussian" else 0
+    architecture = Architecture(kind, n_inputs, 4, 2 + (not variances), variances, height, width)
+    network = Network(architecture, rng, weight_scale=0.7, dtype=dtype)
+    network.grow(DEPTH)
+    network.theta += 0.3 * rng.normal(size=network.theta.size).astype(dtype)
+    X = rng.normal(size=(N, n_inputs)).astype(dtype)
+    if variances:
+        targets = rng.normal(size=(N, 2)).astype(dtype)
+    else:
+        targets = rng.integers(3, size=(N, 1)).astype(dtype)
+    return network, X, targets, rng.uniform(0.5, 2, N).astype(dtype)
+
+
+def log_likelihoods(network, X, targets, weights):
+    """Weighted log-likelihood of each depth, from the numpy forward pass."""
+    outputs = network.outputs(X, DEPTH)
+    if network.architecture.n_variances:
+        s = network.log_variances(DEPTH)[:, None, :]
+        terms = -0.5 * ((outputs - targets) ** 2 * np.exp(-s) + s + np.log(2 * np.pi))
+        return terms.sum(axis=2) @ weights
+    p = log_softmax(outputs, axis=2)
+    return p[:, np.arange(N), targets[:, 0].astype(int)] @ weights
+
+
+def loss(network, X, targets, weights):
+    """−ELBO / n without the terms of q(ℓ) alone."""
+    values = log_likelihoods(network, X, targets, weights) - network.divergence(DEPTH)
+    return -Q @ values / N
+
+
+def exact_gradient(network, X, targets, weights):
+    a = network.architecture
+    b, rows = network.scratch(N, DEPTH), N * a.positions
+    totals = np.zeros(DEPTH)
+    gradient(
+        network.shape, network.starts, network.theta, DEPTH, Q, Q,
+        X.reshape(rows, a.channels), targets, weights, float(N), True,
+        (b["patches"][0][:rows], b["patches"][1][:rows]), b["hidden"], b["inner"],
+        b["d_hidden"][:rows], b["d_lower"][:rows], b["scratch"][:rows], b["d_patches"][:rows],
+        b["outputs"][:N], network.gradient, totals,
+    )  # fmt: skip
+    factors = np.zeros(2 * DEPTH)
+    factors[::2], factors[1::2] = Q[::-1].cumsum()[::-1] / N, Q / N
+    shrink(
+        network.theta, network.centre, network.precision, network.starts, factors,
+        network.gradient,
+    )  # fmt: skip
+    return network.gradient.copy(), totals
+
+
+@pytest.mark.parametrize("likelihood", ["softmax", "gaussian"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_gradient(kind, likelihood):
+    data = make(kind, likelihood)
+    network = data[0]
+    found, totals = exact_gradient(*data)
+    np.testing.assert_allclose(totals, log_likelihoods(*data), rtol=1e-9)
+    numerical = np.empty_like(found)
+    step = 1e-6
+    for j in range(found.size):
+        ends = []
+        for sign in (1, -1):
+            network.theta[j] += sign * step
+            ends.append(loss(*data))
+            network.theta[j] -= sign * step
+        numerical[j] = (ends[0] - ends[1]) / (2 * step)
+    np.testing.assert_allclose(found, numerical, rtol=1e-4, atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_float32_agrees_with_float64(kind):
+    wide, _ = exact_gradient(*make(kind, "softmax"))
+    narrow, _ = exact_gradient(*make(kind, "softmax", np.float32))
+    np.testing.assert_allclose(narrow, wide, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_new_layers_change_no_output(kind):
+    network, X, _, _ = make(kind, "gaussian")
+    network.set_log_variances(np.full((DEPTH, 2), [-1.0, 0.5]))
+    before, value = network.outputs(X, DEPTH), network.divergence(DEPTH)[-1]
+    network.grow(DEPTH + 2)
+    after = network.outputs(X, DEPTH + 2)
+    np.testing.assert_array_equal(after[:DEPTH], before)
+    for k in (DEPTH, DEPTH + 1):
+        np.testing.assert_allclose(after[k], before[-1], atol=1e-12)
+        np.testing.assert_allclose(network.log_variances(k + 1)[-1], [-1.0, 0.5])
+    if kind == "dense":  # and a new dense layer costs nothing either
+        np.testing.assert_allclose(network.divergence(DEPTH + 1)[-1], value)
+
+
+def test_heads_step_at_full_weight_and_unused_blocks_stay():
+    network, X, targets, weights = make("dense", "softmax", np.float32)
+    before = network.theta.copy()
+    options = {"n_total": N, "learn_noise": True}
+    q = np.array([0.0, 1.0])
+    run_steps(network, 2, q, np.array([0.0, 1.0]), X, targets, weights, 2, 0.01, options)
+    moved = [
+        not np.array_equal(network.theta[a:b], before[a:b])
+        for a, b in zip(network.starts[:-1], network.starts[1:], strict=True)
+    ]
+    assert moved == [True, False, True, True, False, False]
+    assert list(network.adam.counts) == [3, 0, 3, 3, 0, 0]
+
+
+def test_noise_can_be_held():
+    network, X, targets, weights = make("dense", "gaussian", np.float32)
+    before = network.log_variances(DEPTH)
+    for learn in (False, True):
+        network.precision[:] = 0
+        run_steps(
+            network, DEPTH, Q, np.ones(DEPTH), X, targets, weights, N, 0.01,
+            {"n_total": N, "learn_noise": learn},
+        )  # fmt: skip
+        same = np.array_equal(network.log_variances(DEPTH), before)
+        assert same is not learn
+
+
+def test_variance_unit_speeds_up_the_noise():
+    network, X, targets, weights = make("dense", "gaussian", np.float32)
+    before = network.log_variances(DEPTH)
+    options = {"n_total": N, "learn_noise": True}
+    run_steps(network, DEPTH, Q, np.ones(DEPTH), X, targets, weights, N, 0.01, options)
+    change = np.abs(network.log_variances(DEPTH) - before)
+    np.testing.assert_allclose(change, 0.01 * float(VARIANCE_UNIT), rtol=0.02)

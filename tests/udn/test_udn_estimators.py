@@ -1,0 +1,388 @@
+"""The estimators: attributes, guards, streams, callbacks, and hard cases."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.callback import ScoringMonitor
+from sklearn.datasets import load_digits, make_blobs
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import log_loss
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skbayesnn._validation import InvalidParameterError
+from skbayesnn.metrics import crps_scorer, log_predictive_density_scorer
+from skbayesnn.udn import UDNClassifier, UDNRegressor
+
+
+def spiral(omega, n, seed):
+    rng = np.random.default_rng(seed)
+    t = rng.uniform(-1, 1, n)
+    r = np.sign(t) * np.sqrt(np.abs(t))
+    angle = omega * np.pi / 2 * np.abs(r)
+    X = np.column_stack([r * np.cos(angle), r * np.sin(angle)])
+    return X + rng.normal(0, 0.02, X.shape), (t >= 0).astype(int)
+
+
+def wave(n=150, seed=0, noise=0.1):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2, 2, (n, 1))
+    return X, 5 + 2 * np.sin(2 * X[:, 0]) + noise * rng.normal(size=n)
+
+
+def test_depth_grows_with_difficulty():
+    depths, scores = [], []
+    for omega in (0, 5, 12):
+        X, y = spiral(omega, 1024, 0)
+        model = UDNClassifier(max_iter=250, random_state=0).fit(X, y)
+        depths.append(model.expected_depth_)
+        scores.append(model.score(*spiral(omega, 1024, 1)))
+    assert depths[0] < depths[1] < depths[2]
+    assert min(scores) > 0.97
+
+
+def test_depth_does_not_depend_on_the_number_of_epochs():
+    X, y = spiral(3, 400, 0)
+    depths = [
+        UDNClassifier(max_iter=n, batch_size=100, random_state=0).fit(X, y).expected_depth_
+        for n in (400, 1200)
+    ]
+    assert abs(np.log(depths[1] / depths[0])) < 0.1
+
+
+def test_classifier_attributes_and_probabilities():
+    X, y = make_blobs(150, centers=4, random_state=0, cluster_std=2.0)
+    labels = np.array(["a", "b", "c", "d"])[y]
+    model = UDNClassifier(max_iter=50, random_state=0).fit(X, labels)
+    q = model.depth_posterior_
+    np.testing.assert_allclose(q.sum(), 1)
+    assert model.n_layers_ == len(q)
+    np.testing.assert_allclose(model.expected_depth_, q @ np.arange(1, len(q) + 1))
+    assert len(model.loss_curve_) == model.n_iter_ == 50
+    assert model.loss_curve_[-1] < model.loss_curve_[0]
+    p = model.predict_proba(X)
+    assert p.shape == (150, 4)
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), p)
+    assert set(model.predict(X)) <= set(labels)
+    by_depth = model._depth_probabilities(X)
+    np.testing.assert_allclose(np.tensordot(q, by_depth, axes=1), p)
+
+
+def test_probability_quantiles():
+    X, y = spiral(5, 300, 0)
+    model = UDNClassifier(max_iter=60, random_state=0).fit(X, y)
+    levels = [0.9, 0.05, 0.5]
+    found = model.predict_quantiles(X[:20], levels)
+    assert found.shape == (20, 2, 3)
+    p, q = model._depth_probabilities(X[:20]), model.depth_posterior_
+    for i in range(20):
+        for j, level in enumerate(levels):
+            order = np.argsort(p[:, i, 1])
+            k = np.searchsorted(np.cumsum(q[order]), level)
+            assert found[i, 1, j] == p[order[k], i, 1]
+    assert np.all(found[..., 1] <= found[..., 2])
+    assert np.all(found[..., 2] <= found[..., 0])
+    assert model.predict_quantiles(X[:3], 0.5).shape == (3, 2, 1)
+    with pytest.raises(ValueError, match=r"in \(0, 1\)"):
+        model.predict_quantiles(X, [0.5, 1.0])
+
+
+def test_regressor_predictions_are_in_the_units_of_y():
+    X, y = wave()
+    small = UDNRegressor(max_iter=150, random_state=0).fit(X, y)
+    large = UDNRegressor(max_iter=150, random_state=0).fit(X, 1000 * y - 7)
+    mean, std = small.predict(X, return_std=True)
+    mean_large, std_large = large.predict(X, return_std=True)
+    np.testing.assert_allclose(mean_large, 1000 * mean - 7, rtol=1e-4, atol=1)
+    np.testing.assert_allclose(std_large, 1000 * std, rtol=1e-3)
+    np.testing.assert_allclose(
+        large.log_predictive_density(X, 1000 * y - 7),
+        small.log_predictive_density(X, y) - np.log(1000),
+        atol=0.01,
+    )
+    assert small.score(X, y) > 0.95
+    assert 0.05 < std.mean() < 0.5
+    q = small.predict(X, quantiles=[0.1, 0.9])
+    assert 0.6 < np.mean((q[:, 0] < y) & (y < q[:, 1])) <= 1
+    assert small.noise_std_.shape == (small.n_layers_,)
+
+
+def test_noise_is_honest_where_the_network_could_follow_every_row():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 8)), rng.normal(size=200)  # nothing to learn
+    fresh = rng.normal(size=(500, 8)), rng.normal(size=500)
+    honest = UDNRegressor(max_iter=200, random_state=0).fit(X, y)
+    naive = UDNRegressor(max_iter=200, early_stopping=False, random_state=0).fit(X, y)
+    densities = [m.log_predictive_density(*fresh).mean() for m in (honest, naive)]
+    assert densities[0] > densities[1] + 0.1
+    assert densities[0] > -1.75  # the truth has -1.42
+
+
+def test_several_targets():
+    X, y = wave()
+    Y = np.column_stack([y, -3 * y])
+    model = UDNRegressor(max_iter=100, random_state=0).fit(X, Y)
+    mean, std = model.predict(X, return_std=True)
+    assert mean.shape == std.shape == Y.shape
+    assert model.score(X, Y) > 0.9
+    mixtures = model.predict_distribution(X)
+    np.testing.assert_allclose(mixtures[1].mean(), mean[:, 1])
+    assert model.predict(X, return_distribution=True)[0].means.shape == (150, model.n_layers_)
+    assert model.noise_std_.shape == (model.n_layers_, 2)
+    for call in (
+        lambda: model.predict(X, quantiles=[0.5]),
+        lambda: model.predict_interval(X),
+        lambda: model.sample_y(X),
+        lambda: model.log_predictive_density(X, y),
+    ):
+        with pytest.raises(ValueError, match="several targets"):
+            call()
+
+
+def test_scorers_and_grids_reach_through_pipelines():
+    X, y = wave(80)
+    pipe = make_pipeline(StandardScaler(), UDNRegressor(max_iter=20, random_state=0))
+    assert np.isfinite(cross_val_score(pipe, X, y, cv=2, scoring=crps_scorer)).all()
+    grid = GridSearchCV(
+        pipe, {"udnregressor__width": [4, 8]}, cv=2, scoring=log_predictive_density_scorer
+    ).fit(X, y)
+    assert np.isfinite(grid.best_score_)
+
+
+@pytest.mark.parametrize("kind", ["dense", "residual", "convolutional"])
+@pytest.mark.parametrize("depth_prior", ["poisson", "categorical", "point"])
+def test_digits_with_every_layer_and_depth(kind, depth_prior):
+    X, y = load_digits(return_X_y=True)
+    X, y, X_test, y_test = X[:600], y[:600], X[600:900], y[600:900]
+    model = UDNClassifier(
+        layer_generator=kind,
+        depth_prior=depth_prior,
+        image_shape=(8, 8) if kind == "convolutional" else None,
+        width=6 if kind == "convolutional" else 32,
+        max_depth=4 if depth_prior != "poisson" else 50,
+        max_iter=12,
+        batch_size=32,
+        random_state=0,
+    ).fit(X, y)
+    assert model.score(X_test, y_test) > 0.85
+    assert model.n_layers_ == 4 or depth_prior == "poisson"
+
+
+def test_deep_finite_networks_do_not_collapse():
+    X, y = spiral(5, 512, 0)
+    model = UDNClassifier(depth_prior="point", max_depth=8, max_iter=200, random_state=0)
+    assert model.fit(X, y).score(*spiral(5, 512, 1)) > 0.97
+    np.testing.assert_array_equal(model.depth_posterior_, np.eye(8)[-1])
+
+
+def test_early_stopping_puts_back_the_best():
+    X, y = make_blobs(200, centers=2, cluster_std=6.0, random_state=0)
+    model = UDNClassifier(
+        early_stopping=True, n_iter_no_change=15, max_iter=400, random_state=0
+    ).fit(X, y)
+    best = int(np.argmax(model.validation_scores_))
+    assert model.n_iter_ == best + 1 + 15 < 400
+    assert -log_loss(y, model.predict_proba(X)) > -0.7
+
+
+def test_refit_takes_as_many_epochs_as_the_best():
+    X, y = wave()
+    model = UDNRegressor(max_iter=40, random_state=0).fit(X, y)
+    best = int(np.argmax(model.validation_scores_))
+    assert model.n_iter_ == len(model.validation_scores_) + best + 1
+    alone = UDNRegressor(max_iter=40, refit=False, random_state=0).fit(X, y)
+    assert alone.n_iter_ == len(alone.validation_scores_)
+    assert alone.n_samples_seen_ == 150
+
+
+def test_same_seed_same_result_and_another_differs():
+    X, y = wave(60)
+    fits = [UDNRegressor(max_iter=10, random_state=s).fit(X, y).predict(X) for s in (0, 0, 1)]
+    np.testing.assert_array_equal(fits[0], fits[1])
+    assert not np.array_equal(fits[0], fits[2])
+
+
+def test_class_weight_moves_the_boundary():
+    X, y = make_blobs([300, 30], centers=[[0, 0], [1.5, 0]], random_state=0)
+    recalls = []
+    for weight in (None, "balanced", {0: 1, 1: 50}):
+        model = UDNClassifier(max_iter=60, class_weight=weight, random_state=0).fit(X, y)
+        recalls.append(np.mean(model.predict(X)[y == 1] == 1))
+    assert recalls[0] < recalls[1] <= recalls[2]
+
+
+def test_partial_fit_in_batches():
+    model = UDNClassifier(learning_rate=0.005, random_state=0)
+    for seed in range(60):
+        X, y = spiral(2, 500, seed)
+        model.partial_fit(X, y, classes=[0, 1])
+    assert model.score(*spiral(2, 500, 999)) > 0.97
+    assert model.n_samples_seen_ == 30_000
+    assert model.n_iter_ == len(model.loss_curve_) == 60
+    size = len(pickle.dumps(model))
+    for seed in range(5):
+        model.partial_fit(*spiral(2, 500, seed))
+    assert len(pickle.dumps(model)) < size + 50_000  # bounded memory
+
+
+def test_partial_fit_of_regression():
+    model = UDNRegressor(learning_rate=0.005, random_state=0)
+    for seed in range(60):
+        model.partial_fit(*wave(300, seed))
+    X, y = wave(300, 99)
+    assert model.score(X, y) > 0.97
+    assert np.median(model.predict(X, return_std=True)[1]) < 0.5
+    with pytest.raises(ValueError, match="2 targets"):
+        model.partial_fit(X, np.column_stack([y, y]))
+
+
+def test_partial_fit_asks_for_classes():
+    X, y = spiral(1, 20, 0)
+    with pytest.raises(ValueError, match="classes must be passed"):
+        UDNClassifier().partial_fit(X, y)
+    with pytest.raises(ValueError, match="balanced"):
+        UDNClassifier(class_weight="balanced").partial_fit(X, y, classes=[0, 1])
+    model = UDNClassifier(random_state=0).partial_fit(X, y, classes=[0, 1, 2])
+    assert model.predict_proba(X).shape == (20, 3)
+    with pytest.raises(ValueError, match="labels that are not"):
+        model.partial_fit(X, y + 2)
+    with pytest.raises(ValueError, match="not the same"):
+        model.partial_fit(X, y, classes=[0, 1])
+
+
+def test_callbacks_see_every_epoch_and_can_stop():
+    class Stop:
+        seen = 0
+
+        def setup(self, estimator, context):
+            pass
+
+        def teardown(self, estimator, context):
+            pass
+
+        def on_fit_task_begin(self, estimator, context):
+            pass
+
+        def on_fit_task_end(self, estimator, context):
+            self.seen += context.task_name == "epoch"
+            return context.task_name == "epoch" and self.seen == 7
+
+    X, y = wave(60)
+    stop, monitor = Stop(), ScoringMonitor(scoring="r2")
+    model = UDNRegressor(max_iter=30, random_state=0).set_callbacks(stop, monitor).fit(X, y)
+    assert stop.seen == model.n_iter_ == 7
+    scores = monitor.get_logs().data_as_pandas["r2"]
+    assert len(scores) >= 7
+    assert scores.nunique() >= 6  # the estimator it sees changes with every epoch
+
+
+def test_pickle_predicts_and_goes_on():
+    X, y = spiral(2, 200, 0)
+    model = UDNClassifier(max_iter=10, random_state=0).fit(X, y)
+    copy = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(copy.predict_proba(X), model.predict_proba(X))
+    for m in (model, copy):
+        m.partial_fit(X, y)
+    np.testing.assert_array_equal(copy.predict_proba(X), model.predict_proba(X))
+
+
+def test_diverging_rate_recovers_or_names_the_cause():
+    X, y = wave()
+    for model in (UDNRegressor, UDNClassifier):
+        target = y if model is UDNRegressor else y > 5
+        with pytest.warns(ConvergenceWarning, match="learning rate"):
+            fitted = model(learning_rate=1e6, max_iter=60, random_state=0).fit(X, target)
+        assert np.isfinite(fitted.predict(X)).all()
+        assert np.isfinite(fitted.loss_curve_).all()
+    with pytest.raises(FloatingPointError, match="learning_rate"):
+        UDNRegressor(learning_rate=1e30, max_iter=60, random_state=0).fit(X, y)
+
+
+def test_max_depth_warns():
+    X, y = spiral(8, 400, 0)
+    with pytest.warns(ConvergenceWarning, match="max_depth=3"):
+        model = UDNClassifier(max_depth=3, max_iter=80, random_state=0).fit(X, y)
+    assert model.n_layers_ == 3
+
+
+HARD = {
+    "unscaled": lambda X, y: (1e6 + 1e4 * X, y),
+    "20 rows": lambda X, y: (X[:20], y[:20]),
+    "2 rows": lambda X, y: (X[:2], y[:2]),
+    "constant column": lambda X, y: (np.column_stack([X, np.full(len(X), 1e8)]), y),
+    "1000 inputs": lambda X, y: (np.tile(X, (1, 500)), y),
+}
+
+
+@pytest.mark.parametrize("case", HARD)
+def test_hard_data(case):
+    X, y = spiral(1, 120, 0)
+    X, y = HARD[case](X, y)
+    y[:2] = [0, 1]
+    labels = np.where(y == 1, "yes", "no")
+    classifier = UDNClassifier(max_iter=60, random_state=0).fit(X, labels)
+    assert np.isfinite(classifier.predict_proba(X)).all()
+    assert classifier.score(X, labels) > 0.7
+    regressor = UDNRegressor(max_iter=60, random_state=0).fit(X, 1e5 * y)
+    mean, std = regressor.predict(X, return_std=True)
+    assert np.isfinite(mean).all()
+    assert (std > 0).all()
+
+
+def test_constant_target_and_single_class():
+    X, _ = wave(40)
+    regressor = UDNRegressor(max_iter=30, random_state=0).fit(X, np.full(40, 3.0))
+    np.testing.assert_allclose(regressor.predict(X), 3, atol=0.3)
+    classifier = UDNClassifier(max_iter=30, random_state=0).fit(X, ["only"] * 40)
+    np.testing.assert_array_equal(classifier.predict_proba(X), np.ones((40, 1)))
+    assert set(classifier.predict(X)) == {"only"}
+
+
+@pytest.mark.parametrize("early_stopping", [False, True])
+def test_a_class_seen_once(early_stopping):
+    X, y = make_blobs(60, centers=3, random_state=0)
+    y[y == 2] = 0
+    y[0] = 2
+    model = UDNClassifier(max_iter=20, early_stopping=early_stopping, random_state=0).fit(X, y)
+    assert model.predict_proba(X).shape == (60, 3)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"width": 0},
+        {"layer_generator": "recurrent"},
+        {"depth_prior": "gamma"},
+        {"weight_scale": 0.0},
+        {"batch_size": "all"},
+        {"validation_fraction": 1.0},
+        {"image_shape": (8,)},
+    ],
+)
+def test_parameters_are_checked(wrong):
+    X, y = wave(20)
+    with pytest.raises(InvalidParameterError, match=next(iter(wrong))):
+        UDNRegressor(**wrong).fit(X, y)
+
+
+def test_image_shape_must_fit():
+    X, y = load_digits(return_X_y=True)
+    with pytest.raises(InvalidParameterError, match="needs 'image_shape'"):
+        UDNClassifier(layer_generator="convolutional").fit(X, y)
+    with pytest.raises(InvalidParameterError, match="does not fit the 64 features"):
+        UDNClassifier(layer_generator="convolutional", image_shape=(7, 8)).fit(X, y)
+
+
+def test_one_row_cannot_be_held_out():
+    with pytest.raises(ValueError, match="n_samples=1"):
+        UDNRegressor().fit([[0.0]], [1.0])
+
+
+def test_refuses_two_keywords():
+    X, y = wave(20)
+    model = UDNRegressor(max_iter=2, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="only one"):
+        model.predict(X, return_std=True, quantiles=[0.5])
