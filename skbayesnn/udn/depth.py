@@ -10,7 +10,7 @@ values. Depth 1 is entry 0 of every array.
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import gammaln, pdtr, pdtrik
+from scipy.special import gammaln, pdtr, pdtri, pdtrik
 
 
 def normalised(log_weights):
@@ -103,9 +103,10 @@ class TruncatedPoisson(DepthPosterior):
         """Move λ towards the maximiser of :meth:`elbo` for these values.
 
         The objective is a function of one number, with small jumps where the support
-        grows, so it is searched on a grid over all λ, finer around the present one. One
-        call changes log λ by at most ``step``; repeated calls end at the maximiser,
-        wherever they start and however many there are.
+        grows, so it is searched on a grid over all λ, finer around the present one, that
+        holds the foot of every jump: a maximum is often there. One call changes log λ by
+        at most ``step``; repeated calls end at the maximiser, wherever they start and
+        however many there are.
 
         Parameters
         ----------
@@ -154,8 +155,10 @@ class TruncatedPoisson(DepthPosterior):
 
 @lru_cache(maxsize=8)
 def poisson_grid(prior_depth, quantile):
-    """The table of all λ from 0.005 to 300, ten a factor of e."""
+    """The table of all λ from 0.005 to 300: ten a factor of e, and the largest of each support."""
     rates = np.exp(np.arange(np.log(5e-3), np.log(300.0), 0.1))
+    feet = pdtri(np.arange(320), quantile) * (1.0 - 1e-9)  # just short of a larger support
+    rates = np.sort(np.concatenate([rates, feet[(feet > rates[0]) & (feet < rates[-1])]]))
     return TruncatedPoisson(prior_depth, quantile=quantile)._table(rates)
 
 
