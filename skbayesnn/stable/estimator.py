@@ -11,7 +11,13 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from skbayesnn._validation import Interval, Options, check_parameters, positive
+from skbayesnn._validation import (
+    Interval,
+    Options,
+    check_parameters,
+    location_and_scale,
+    positive,
+)
 from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.diagnostics import effective_sample_size, r_hat
 from skbayesnn.numerics.random import spawn_generators
@@ -220,7 +226,7 @@ class StableNNRegressor(
             self, X, y, dtype=np.float64, order="C", y_numeric=True, ensure_min_samples=2
         )
         y = y.astype(np.float64)
-        self._location, self._scale = _location_and_scale(y) if self.normalize_y else (0.0, 1.0)
+        self._location, self._scale = location_and_scale(y, "y") if self.normalize_y else (0.0, 1.0)
         rows, targets = _distinct_rows(X, (y - self._location) / self._scale)
 
         *chains, rng = spawn_generators(self.random_state, self.n_chains + 1)
@@ -327,19 +333,6 @@ class StableNNRegressor(
             self._location + self._scale * means,
             self._scale**2 * (variances + noise),
         )
-
-
-def _location_and_scale(y):
-    """Mean and standard deviation of y, the latter one where y is constant."""
-    # Divided first: squares of very large or small numbers leave the range of doubles.
-    unit = np.abs(y).max()
-    if unit == 0.0:
-        return 0.0, 1.0
-    scaled = y / unit
-    deviation = scaled.std()
-    # A constant's deviation is rounding error.
-    scale = unit * deviation if deviation > 1e-14 else 1.0
-    return float(unit * scaled.mean()), float(scale)
 
 
 def _distinct_rows(X, y):
