@@ -1,6 +1,7 @@
 """``StableNNRegressor``: what a user sees of the stable network."""
 
 import warnings
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -19,6 +20,7 @@ from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.stable.chain import Prior, make_problem, run_chain, sweep_blocks
 from skbayesnn.stable.face_cells import FaceCells
 from skbayesnn.stable.line_cells import LineCells
+from skbayesnn.stable.metropolis import metropolis_chain
 from skbayesnn.stable.units import UnitCells
 
 _MAX_MONITORED = 100
@@ -57,6 +59,10 @@ class StableNNRegressor(
         n²/2 cells, and the memory of a chain grows as 4 n³ bytes.
     n_units : int, default=1000
         Number of sampled hyperplanes.
+    sampler : {"gibbs", "metropolis"}, default="gibbs"
+        "metropolis" is the paper's Algorithm S.2, scales proposed from their prior with
+        all weights integrated out: a reference of the same law. It costs
+        O(n² * n_cells) a sweep and mixes more slowly.
     noise_variance : "sample" or float, default="sample"
         Variance of the noise in the squared units of y, or "sample" to infer it under a
         half-Cauchy prior (on the variance, in units of that of y).
@@ -145,6 +151,7 @@ class StableNNRegressor(
         *,
         cells="auto",
         n_units=1000,
+        sampler="gibbs",
         noise_variance="sample",
         normalize_y=True,
         point_estimate="median",
@@ -159,6 +166,7 @@ class StableNNRegressor(
         self.nu = nu
         self.cells = cells
         self.n_units = n_units
+        self.sampler = sampler
         self.noise_variance = noise_variance
         self.normalize_y = normalize_y
         self.point_estimate = point_estimate
@@ -177,6 +185,7 @@ class StableNNRegressor(
                 "nu": [positive()],
                 "cells": [Options(("auto", "line", "plane", "sampled"))],
                 "n_units": [positive(Integral)],
+                "sampler": [Options(("gibbs", "metropolis"))],
                 "noise_variance": [positive(), Options(("sample",))],
                 "normalize_y": [Options((True, False))],
                 "point_estimate": [Options(("median", "mean"))],
@@ -237,6 +246,9 @@ class StableNNRegressor(
         def attributes(records):
             return _fitted_attributes(cells, problem, records, rows, self._scale)
 
+        new_chain = cells.new_chain
+        if self.sampler == "metropolis":
+            new_chain = partial(metropolis_chain, cells)
         n_blocks = len(sweep_blocks(self.n_warmup, self.n_draws * self.thin))
         context = self._init_callback_context(max_subtasks=self.n_chains, sequential_subtasks=False)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
@@ -245,7 +257,7 @@ class StableNNRegressor(
         with threadpool_limits(1, user_api="blas"):
             records = Parallel(n_jobs=self.n_jobs, prefer="threads")(
                 delayed(run_chain)(
-                    *cells.new_chain(problem, prior, monitored, self.n_draws, self.thin, chain),
+                    *new_chain(problem, prior, monitored, self.n_draws, self.thin, chain),
                     self.n_warmup,
                     self,
                     (X, y),

@@ -29,6 +29,9 @@ class FaceCells:
     log_masses : ndarray of shape (n_cells,)
     """
 
+    # What a record keeps of each draw.
+    kept = ("weights", "log_scales")
+
     def __init__(self, X):
         self.arrangement = plane.plane_cells(X)
         self.log_masses = np.log(self.arrangement.masses)
@@ -39,13 +42,16 @@ class FaceCells:
         alike = np.abs(plane.signs_transposed_times(self.arrangement, np.ones(n))) == n
         return 1.0 - self.arrangement.masses[alike].sum()
 
+    def sign_matrix(self):
+        """T, (n, n_cells)."""
+        return plane.signs(self.arrangement).astype(np.float64)
+
     def new_chain(self, problem, prior, monitored, n_draws, thin, rng):
         """A function that runs sweeps of a new chain, and the record that it fills."""
         state = start_state(problem, prior, rng)
         record = new_record(2 * self.log_masses.size, monitored, n_draws, thin)
-        signs = plane.signs(self.arrangement).astype(np.float64)
         pairs = np.ascontiguousarray(plane.neighbours(self.arrangement)[:, :2])
-        chain = WeightChain(signs, problem, state, record, rng, self._gram, pairs)
+        chain = WeightChain(self.sign_matrix(), problem, state, record, rng, self._gram, pairs)
         return chain.sweep, record
 
     def _gram(self, variances):

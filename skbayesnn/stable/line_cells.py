@@ -26,6 +26,9 @@ class LineCells:
         See :func:`~skbayesnn.stable.line.line_log_masses`.
     """
 
+    # What a record keeps of each draw.
+    kept = ("log_scales",)
+
     def __init__(self, X):
         self.x = np.ascontiguousarray(X[:, 0])
         self.log_masses = line_log_masses(self.x)
@@ -33,6 +36,11 @@ class LineCells:
     def separating_mass(self):
         """Probability that a hidden unit tells any two rows apart."""
         return -np.expm1(self.log_masses[0])
+
+    def sign_matrix(self):
+        """T, (n, n): f_j - f_{j-1} = 2 w_j and f_0 + f_{n-1} = 2 w_0."""
+        n = self.x.size
+        return np.where(np.arange(n)[:, None] < np.arange(n), -1.0, 1.0)
 
     def new_chain(self, problem, prior, monitored, n_draws, thin, rng):
         """A function that runs sweeps of a new chain, and the record that it fills."""

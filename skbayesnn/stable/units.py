@@ -51,6 +51,9 @@ class UnitCells:
     log_masses : ndarray of shape (n_units,)
     """
 
+    # What a record keeps of each draw.
+    kept = ("weights",)
+
     def __init__(self, X, n_units, rng):
         self.input_weights = rng.standard_normal((X.shape[1], n_units))
         self.biases = rng.standard_normal(n_units)
@@ -64,6 +67,10 @@ class UnitCells:
     def separating_mass(self):
         """Share of the units that tell any two rows apart."""
         return np.mean(self._signs.min(axis=0) < self._signs.max(axis=0))
+
+    def sign_matrix(self):
+        """T, (n, n_units)."""
+        return self._signs
 
     def new_chain(self, problem, prior, monitored, n_draws, thin, rng):
         """A function that runs sweeps of a new chain, and the record that it fills."""

@@ -224,6 +224,7 @@ def test_badly_scaled_inputs_fit_and_say_what_to_do(scale, n_features):
         ("nu", np.nan, "Got nan"),
         ("cells", "plane3", "must be one of {'auto', 'line', 'plane', 'sampled'}"),
         ("n_units", 0, r"must be an int in the range \[1, inf\)"),
+        ("sampler", "hmc", "must be one of {'gibbs', 'metropolis'}"),
         ("noise_variance", 0.0, r"\(0, inf\) or one of {'sample'}"),
         ("normalize_y", 1, "one of {True, False}"),
         ("point_estimate", "mode", "one of {'median', 'mean'}"),
