@@ -340,6 +340,48 @@ class StableNNRegressor(
             self._scale**2 * (variances + noise),
         )
 
+    def sample_y(self, X, n_samples=1, random_state=0):
+        """Draw new observations: the function jointly over the rows, and noise for each.
+
+        Rows that lie close together share jumps, so that sums, differences or maxima over
+        rows have the right law. Equal rows share the function and differ by noise.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Inputs.
+        n_samples : int, default=1
+            Draws, each of one function. They go over different posterior draws as long as
+            there are some.
+        random_state : int, RandomState instance or None, default=0
+            Seed.
+
+        Returns
+        -------
+        draws : ndarray of shape (n_rows, n_samples)
+            In the units of y.
+
+        Raises
+        ------
+        ValueError
+            If the exact cells of two inputs are used and the training rows and X have more
+            than 1000 distinct rows together: the time of a draw grows as their square.
+            ``predict_distribution(X).sample(n_samples)`` takes any number of rows, each
+            drawn by itself.
+        """
+        check_is_fitted(self, "noise_variance_draws_")
+        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        if n_samples not in positive(Integral):
+            raise ValueError(f"n_samples must be a positive int. Got {n_samples!r} instead.")
+        (rng,) = spawn_generators(random_state, 1)
+        noise = self.noise_variance_draws_ / self._scale**2
+        rounds = -(-n_samples // noise.size)
+        chosen = np.concatenate([rng.permutation(noise.size) for _ in range(rounds)])[:n_samples]
+        with threadpool_limits(1, user_api="blas"):
+            f = self.cells_.sample(self._problem, self._cell_draws, np.log(noise), chosen, X, rng)
+        y = f + np.sqrt(noise[chosen]) * rng.standard_normal(f.shape)
+        return self._location + self._scale * y
+
 
 def _location_and_scale(y):
     """Mean and standard deviation of y, the latter one where y is constant."""

@@ -10,8 +10,13 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from skbayesnn.stable import plane, plane_split
 from skbayesnn.stable.chain import new_record, start_state
+from skbayesnn.stable.joint import Families
 from skbayesnn.stable.splitting import MAX_LOG_VARIANCE, split_draws
 from skbayesnn.stable.units import WeightChain
+
+# Joint draws at m new points need the n + m points' cells: about (n + m)²/2, some 1000 bytes
+# and 4 µs a draw each.
+MAX_JOINT_POINTS = 1000
 
 
 class FaceCells:
@@ -96,6 +101,45 @@ class FaceCells:
             spread = problem.log_units[cell] + log_scales - np.logaddexp(0, z) - np.logaddexp(0, -z)
             variances[rows[part]] += 4.0 * np.exp(np.minimum(spread, MAX_LOG_VARIANCE))
         return means, variances
+
+    def sample(self, problem, draws, log_noise, chosen, X, rng):
+        """Draw the function jointly at all new inputs.
+
+        Parameters
+        ----------
+        problem, draws, log_noise, X
+            As in :meth:`predict`.
+        chosen : ndarray of int, shape (n_samples,)
+            The posterior draw that each sample is a draw of the function of.
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        f : ndarray of shape (n_rows, n_samples)
+
+        Raises
+        ------
+        ValueError
+            If old and new points together are too many for their joint cells.
+        """
+        new, place = np.unique(X, axis=0, return_inverse=True)
+        n, n_cells = len(self.arrangement.points), self.log_masses.size
+        if n + len(new) > MAX_JOINT_POINTS:
+            raise ValueError(
+                "In the plane sample_y draws the function jointly over the rows of X, through "
+                "the cells that they make together with the training rows: up to "
+                f"{MAX_JOINT_POINTS} distinct rows, but there are {n} + {len(new)}. Use fewer "
+                "rows, or predict_distribution(X).sample(n_samples) for draws that are "
+                "independent from row to row."
+            )
+        children, parent, sense = plane_split.refine(self.arrangement, new)
+        families = Families(parent, children.masses, n_cells)
+        out = np.empty((len(new), chosen.size))
+        for i, d in enumerate(chosen):
+            weights, log_scales = draws[d].astype(np.float64).reshape(2, n_cells)
+            weights = sense * families.draw(weights, log_scales, problem, rng)
+            out[:, i] = plane.signs_times(children, weights)[children.rows[n:]]
+        return out[place.reshape(-1)]
 
     def _predict_gaussian(self, problem, log_noise, location):
         """The Gaussian process that α = 2 is, for each draw of the noise variance."""

@@ -87,6 +87,24 @@ class UnitCells:
             means[rows] = self.signs(X[rows]) @ weights
         return means, np.zeros_like(means)
 
+    def sample(self, problem, weights, log_noise, chosen, X, rng):
+        """The function at all new inputs, jointly: given a draw of the weights it is known.
+
+        Parameters
+        ----------
+        problem, weights, log_noise, X, rng
+            As in the exact cells.
+        chosen : ndarray of int, shape (n_samples,)
+            The posterior draw of each sample.
+
+        Returns
+        -------
+        f : ndarray of shape (n_rows, n_samples)
+        """
+        distinct, place = np.unique(chosen, return_inverse=True)
+        values, _ = self.predict(problem, weights[distinct], log_noise[distinct], None, X)
+        return values[:, place]
+
 
 class WeightChain:
     """The sweeps of one chain in the weights, for cells with an explicit sign matrix.

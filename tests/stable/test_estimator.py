@@ -352,5 +352,5 @@ def test_sample_y_follows_the_quantiles(jumps):
     draws = model.sample_y(X, 4000, random_state=1)
     quantiles = model.predict_quantiles(X, [0.2, 0.7])
     share = [(draws < quantiles[:, [j]]).mean() for j in range(2)]
-    # 160,000 draws; rows share nothing.
-    np.testing.assert_allclose(share, [0.2, 0.7], atol=0.006)
+    # 160,000 draws in 4,000 functions: the standard error is below 0.5/√4000.
+    np.testing.assert_allclose(share, [0.2, 0.7], atol=0.02)
