@@ -134,15 +134,16 @@ def start_state(problem, prior, rng):
     return State(log_variances, problem.y.copy(), np.array([log_noise]))
 
 
-def new_record(n_cells, monitored, n_draws, thin):
-    """An empty record."""
+def new_record(prior, n_cells, monitored, n_draws, thin):
+    """An empty record, but for α and log ν where they are given."""
     n_sweeps = n_draws * thin
+    log_nu = np.nan if prior.nu is None else np.log(prior.nu)
     return Record(
         thin,
         np.empty((n_draws, n_cells), dtype=np.float32),
         np.empty(n_sweeps),
-        np.empty(n_sweeps),
-        np.empty(n_sweeps),
+        np.full(n_sweeps, np.nan if prior.alpha is None else prior.alpha),
+        np.full(n_sweeps, log_nu),
         monitored,
         np.empty((n_sweeps, monitored.size)),
     )

@@ -12,6 +12,7 @@ from math import exp, log
 import numpy as np
 
 from skbayesnn.numerics.jit import kernel
+from skbayesnn.numerics.rank_one import shift_inverse
 from skbayesnn.numerics.stable_laws import log_density
 from skbayesnn.stable.updates import draw_log_variance
 
@@ -66,11 +67,9 @@ def collapsed_pass(first, stop, limit, signs, inverse, solved, problem, state, r
         state.log_variances[cell] = drawn
         change = exp(drawn) - old
         change /= 1.0 + change * q
+        shift_inverse(inverse, g, change)
         for i in range(n):
-            factor = change * g[i]
-            for j in range(n):
-                inverse[i, j] -= factor * g[j]
-            solved[i] -= factor * p
+            solved[i] -= change * p * g[i]
 
 
 @kernel

@@ -1,6 +1,7 @@
 """``StableNNRegressor``: what a user sees of the stable network."""
 
 import warnings
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -13,6 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from skbayesnn._validation import (
     Interval,
+    InvalidParameterError,
     Options,
     check_parameters,
     location_and_scale,
@@ -22,8 +24,10 @@ from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.stable.chain import Prior, make_problem, problem_at, run_chain, sweep_blocks
+from skbayesnn.stable.evidence import best_input_scale
 from skbayesnn.stable.face_cells import FaceCells
 from skbayesnn.stable.line_cells import LineCells
+from skbayesnn.stable.metropolis import metropolis_chain
 from skbayesnn.stable.summary import fitted_attributes
 from skbayesnn.stable.units import UnitCells
 
@@ -52,10 +56,15 @@ class StableNNRegressor(
         Index of stability of the weights, in (0, 2]. The smaller, the fewer and larger
         the jumps. 2 is a Gaussian process with the arc-cosine kernel of order zero,
         ν(1 - 2θ/π), θ the angle between (1, x) and (1, x'). "sample" infers it under a
-        uniform prior on 0.1, 0.12, …, 1.98.
+        uniform prior on 0.2, 0.22, …, 1.98.
     nu : float or "sample", default=1.0
         Scale of the squared weights, above 0, in units of the variance of y (of y
         squared with ``normalize_y=False``). "sample" infers it under a half-Cauchy prior.
+    input_scale : float, array-like of shape (n_features,) or "evidence", default=1.0
+        Scale of the input weights of each input: what X is multiplied by. "evidence" finds
+        one for each input, as Gaussian processes find length scales: they maximise the
+        marginal likelihood of α = 2 (on 600 rows at most), so that inputs that do not matter
+        are turned down. Worth most where there are many inputs.
     cells : {"auto", "line", "plane", "sampled"}, default="auto"
         How hidden units are put into classes that label the rows alike: "line" and
         "plane", exact, for one and for two inputs; "sampled", `n_units` hyperplanes
@@ -64,6 +73,10 @@ class StableNNRegressor(
         n²/2 cells, and the memory of a chain grows as 4 n³ bytes.
     n_units : int, default=1000
         Number of sampled hyperplanes.
+    sampler : {"gibbs", "metropolis"}, default="gibbs"
+        "metropolis" is the paper's Algorithm S.2, scales proposed from their prior with
+        all weights integrated out: a reference of the same law. It costs
+        O(n² * n_cells) a sweep and mixes more slowly.
     noise_variance : "sample" or float, default="sample"
         Variance of the noise in the squared units of y, or "sample" to infer it under a
         half-Cauchy prior (on the variance, in units of that of y).
@@ -87,6 +100,8 @@ class StableNNRegressor(
 
     Attributes
     ----------
+    input_scale_ : ndarray of shape (n_features,)
+        What X is multiplied by.
     cells_ : object
         The cells, with their ``log_masses``.
     noise_variance_ : float
@@ -152,8 +167,10 @@ class StableNNRegressor(
         alpha=1.1,
         nu=1.0,
         *,
+        input_scale=1.0,
         cells="auto",
         n_units=1000,
+        sampler="gibbs",
         noise_variance="sample",
         normalize_y=True,
         point_estimate="median",
@@ -166,8 +183,10 @@ class StableNNRegressor(
     ):
         self.alpha = alpha
         self.nu = nu
+        self.input_scale = input_scale
         self.cells = cells
         self.n_units = n_units
+        self.sampler = sampler
         self.noise_variance = noise_variance
         self.normalize_y = normalize_y
         self.point_estimate = point_estimate
@@ -186,6 +205,7 @@ class StableNNRegressor(
                 "nu": [positive(), Options(("sample",))],
                 "cells": [Options(("auto", "line", "plane", "sampled"))],
                 "n_units": [positive(Integral)],
+                "sampler": [Options(("gibbs", "metropolis"))],
                 "noise_variance": [positive(), Options(("sample",))],
                 "normalize_y": [Options((True, False))],
                 "point_estimate": [Options(("median", "mean"))],
@@ -230,10 +250,9 @@ class StableNNRegressor(
         )
         y = y.astype(np.float64)
         self._location, self._scale = location_and_scale(y, "y") if self.normalize_y else (0.0, 1.0)
-        rows, targets = _distinct_rows(X, (y - self._location) / self._scale)
-
         *chains, rng = spawn_generators(self.random_state, self.n_chains + 1)
-        cells = self._make_cells(rows, rng)
+        self.input_scale_, cells = self._geometry(X, y, rng)
+        rows, targets = _distinct_rows(X * self.input_scale_, (y - self._location) / self._scale)
         log_noise = None
         if self.noise_variance != "sample":
             log_noise = float(np.log(self.noise_variance) - 2.0 * np.log(self._scale))
@@ -245,8 +264,18 @@ class StableNNRegressor(
         )
 
         def attributes(records):
-            return fitted_attributes(cells, problem, prior, records, rows, self._scale)
+            return fitted_attributes(
+                cells, problem, prior, records, rows / self.input_scale_, self._scale
+            )
 
+        new_chain = cells.new_chain
+        if self.sampler == "metropolis" and "sample" in (self.alpha, self.nu):
+            raise InvalidParameterError(
+                "sampler='metropolis' takes numbers for 'alpha' and 'nu'; use sampler='gibbs' "
+                "to infer them."
+            )
+        if self.sampler == "metropolis":
+            new_chain = partial(metropolis_chain, cells)
         n_blocks = len(sweep_blocks(self.n_warmup, self.n_draws * self.thin))
         context = self._init_callback_context(max_subtasks=self.n_chains, sequential_subtasks=False)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
@@ -255,7 +284,7 @@ class StableNNRegressor(
         with threadpool_limits(1, user_api="blas"):
             records = Parallel(n_jobs=self.n_jobs, prefer="threads")(
                 delayed(run_chain)(
-                    *cells.new_chain(problem, prior, monitored, self.n_draws, self.thin, chain),
+                    *new_chain(problem, prior, monitored, self.n_draws, self.thin, chain),
                     self.n_warmup,
                     self,
                     (X, y),
@@ -269,6 +298,25 @@ class StableNNRegressor(
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
         self._warn_unless_converged()
         return self
+
+    def _geometry(self, X, y, rng):
+        """The scale of each input, and the cells of the scaled rows."""
+        scale = self.input_scale
+        if isinstance(scale, str) and scale == "evidence":
+            scale = best_input_scale(X, y, rng)
+        else:
+            try:
+                scale = np.broadcast_to(np.asarray(scale, dtype=np.float64), X.shape[1])
+                good = np.isfinite(scale).all() and (scale > 0).all()
+            except ValueError:
+                good = False
+            if not good:
+                raise InvalidParameterError(
+                    "The 'input_scale' parameter of StableNNRegressor must be a positive float, "
+                    f"one for each of the {X.shape[1]} features, or 'evidence'. Got "
+                    f"{self.input_scale!r} instead."
+                )
+        return scale, self._make_cells(np.unique(X * scale, axis=0), rng)
 
     def _make_cells(self, rows, rng):
         """The cells that were asked for, with a warning where they tell no rows apart."""
@@ -298,11 +346,16 @@ class StableNNRegressor(
             )
         return cells
 
-    def _warn_unless_converged(self):
-        worst = np.max([self.r_hat_.max(), *self.parameter_r_hat_.values()])
-        fewest = np.min(
-            [self.effective_sample_size_.min(), *self.parameter_effective_sample_size_.values()]
+    def _convergence(self):
+        """The largest R-hat and the least effective sample size of all that is followed."""
+        effective = self.parameter_effective_sample_size_.values()
+        return (
+            np.max([self.r_hat_.max(), *self.parameter_r_hat_.values()]),
+            np.min([self.effective_sample_size_.min(), *effective]),
         )
+
+    def _warn_unless_converged(self):
+        worst, fewest = self._convergence()
         # Written so that NaN, from fewer than four sweeps, is warned about.
         if not (worst <= _MAX_R_HAT and fewest >= _MIN_EFFECTIVE):
             warnings.warn(
@@ -340,7 +393,7 @@ class StableNNRegressor(
                     self._cell_draws[draws],
                     np.log(noise[draws]),
                     self._levels[draws],
-                    X,
+                    X * self.input_scale_,
                     np.log(self.nu_draws_[draws]),
                 )
         return PredictiveMixture(
@@ -348,6 +401,56 @@ class StableNNRegressor(
             self._location + self._scale * means,
             self._scale**2 * (variances + noise),
         )
+
+    def _problem_of(self, draw):
+        """The problem at α and ν of a posterior draw."""
+        alpha, log_nu = self.alpha_draws_[draw], np.log(self.nu_draws_[draw])
+        return problem_at(self._problem, self.cells_.log_masses, alpha, log_nu)
+
+    def sample_y(self, X, n_samples=1, random_state=0):
+        """Draw new observations: the function jointly over the rows, and noise for each.
+
+        Rows that lie close together share jumps, so that sums, differences or maxima over
+        rows have the right law. Equal rows share the function and differ by noise.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Inputs.
+        n_samples : int, default=1
+            Draws, each of one function. They go over different posterior draws as long as
+            there are some.
+        random_state : int, RandomState instance or None, default=0
+            Seed.
+
+        Returns
+        -------
+        draws : ndarray of shape (n_rows, n_samples)
+            In the units of y.
+
+        Raises
+        ------
+        ValueError
+            If the exact cells of two inputs are used and the training rows and X have more
+            than 1000 distinct rows together: the time of a draw grows as their square.
+            ``predict_distribution(X).sample(n_samples)`` takes any number of rows, each
+            drawn by itself.
+        """
+        check_is_fitted(self, "noise_variance_draws_")
+        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        if n_samples not in positive(Integral):
+            raise ValueError(f"n_samples must be a positive int. Got {n_samples!r} instead.")
+        X = X * self.input_scale_
+        (rng,) = spawn_generators(random_state, 1)
+        noise = self.noise_variance_draws_ / self._scale**2
+        rounds = -(-n_samples // noise.size)
+        chosen = np.concatenate([rng.permutation(noise.size) for _ in range(rounds)])[:n_samples]
+        with threadpool_limits(1, user_api="blas"):
+            f = self.cells_.sample(
+                self._problem_of, self._cell_draws, np.log(noise), chosen, X, rng
+            )
+        y = f + np.sqrt(noise[chosen]) * rng.standard_normal(f.shape)
+        return self._location + self._scale * y
 
 
 def _distinct_rows(X, y):

@@ -11,8 +11,13 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 from skbayesnn.stable import plane, plane_split
 from skbayesnn.stable.chain import new_record, start_state
 from skbayesnn.stable.hyper import HyperMoves
+from skbayesnn.stable.joint import Families
 from skbayesnn.stable.splitting import MAX_LOG_VARIANCE, split_draws
 from skbayesnn.stable.units import WeightChain
+
+# Joint draws at m new points need the n + m points' cells: about (n + m)²/2, some 1000 bytes
+# and 4 µs a draw each.
+MAX_JOINT_POINTS = 1000
 
 
 class FaceCells:
@@ -30,6 +35,9 @@ class FaceCells:
     log_masses : ndarray of shape (n_cells,)
     """
 
+    # What a record keeps of each draw.
+    kept = ("weights", "log_scales")
+
     def __init__(self, X):
         self.arrangement = plane.plane_cells(X)
         self.log_masses = np.log(self.arrangement.masses)
@@ -40,16 +48,19 @@ class FaceCells:
         alike = np.abs(plane.signs_transposed_times(self.arrangement, np.ones(n))) == n
         return 1.0 - self.arrangement.masses[alike].sum()
 
+    def sign_matrix(self):
+        """T, (n, n_cells)."""
+        return plane.signs(self.arrangement).astype(np.float64)
+
     def new_chain(self, problem, prior, monitored, n_draws, thin, rng):
         """A function that runs sweeps of a new chain, and the record that it fills."""
         moves = HyperMoves(prior, self.log_masses, rng)
         problem = moves.start(problem)
         state = start_state(problem, prior, rng)
-        record = new_record(2 * self.log_masses.size, monitored, n_draws, thin)
-        signs = plane.signs(self.arrangement).astype(np.float64)
+        record = new_record(prior, 2 * self.log_masses.size, monitored, n_draws, thin)
         pairs = np.ascontiguousarray(plane.neighbours(self.arrangement)[:, :2])
-        chain = WeightChain(signs, problem, moves, state, record, rng, self._gram, pairs)
-        return chain.sweep, record
+        law = problem, moves, state, record, rng
+        return WeightChain(self.sign_matrix(), *law, self._gram, pairs).sweep, record
 
     def _gram(self, variances):
         return plane.signs_gram(self.arrangement, variances)
@@ -96,6 +107,47 @@ class FaceCells:
             spread = log_variances - np.logaddexp(0, z) - np.logaddexp(0, -z)
             variances[rows[part]] += 4.0 * np.exp(np.minimum(spread, MAX_LOG_VARIANCE))
         return means, variances
+
+    def sample(self, problem_of, draws, log_noise, chosen, X, rng):
+        """Draw the function jointly at all new inputs.
+
+        Parameters
+        ----------
+        problem_of : callable
+            The problem at α and ν of a posterior draw, from its number.
+        draws, log_noise, X
+            As in :meth:`predict`.
+        chosen : ndarray of int, shape (n_samples,)
+            The posterior draw that each sample is a draw of the function of.
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        f : ndarray of shape (n_rows, n_samples)
+
+        Raises
+        ------
+        ValueError
+            If old and new points together are too many for their joint cells.
+        """
+        new, place = np.unique(X, axis=0, return_inverse=True)
+        n, n_cells = len(self.arrangement.points), self.log_masses.size
+        if n + len(new) > MAX_JOINT_POINTS:
+            raise ValueError(
+                "In the plane sample_y draws the function jointly over the rows of X, through "
+                "the cells that they make together with the training rows: up to "
+                f"{MAX_JOINT_POINTS} distinct rows, but there are {n} + {len(new)}. Use fewer "
+                "rows, or predict_distribution(X).sample(n_samples) for draws that are "
+                "independent from row to row."
+            )
+        children, parent, sense = plane_split.refine(self.arrangement, new)
+        families = Families(parent, children.masses, n_cells)
+        out = np.empty((len(new), chosen.size))
+        for i, d in enumerate(chosen):
+            weights, log_scales = draws[d].astype(np.float64).reshape(2, n_cells)
+            weights = sense * families.draw(weights, log_scales, problem_of(d), rng)
+            out[:, i] = plane.signs_times(children, weights)[children.rows[n:]]
+        return out[place.reshape(-1)]
 
     def _predict_gaussian(self, problem, log_noise, location, log_gain):
         """The Gaussian process that α = 2 is, for each draw of the noise variance."""

@@ -26,8 +26,8 @@ from skbayesnn.numerics.stable_laws import log_density
 from skbayesnn.numerics.stable_transport import logit_curve, transport
 from skbayesnn.stable.chain import problem_at
 
-ALPHAS = np.round(np.arange(0.1, 1.99, 0.02), 2)
-"""The values that a sampled α can take."""
+ALPHAS = np.round(np.arange(0.2, 1.99, 0.02), 2)
+"""The values that a sampled α can take: below, weights leave the digits of a double."""
 
 _MOVES_AN_UPDATE = 12
 _EULER = 0.5772156649015329
@@ -105,6 +105,8 @@ class HyperMoves:
 
     def write(self, record, first, n_sweeps):
         """Write the present values to a record for these sweeps; the warm-up is left out."""
+        if not self.active:
+            return
         kept = slice(max(first, 0), max(first + n_sweeps, 0))
         record.alpha[kept] = self.alpha
         record.log_nu[kept] = self.log_nu

@@ -7,8 +7,10 @@ import numpy as np
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.stable.chain import new_record, start_state
 from skbayesnn.stable.hyper import HyperMoves
+from skbayesnn.stable.joint import Families
 from skbayesnn.stable.line import (
     arc,
+    draw_function,
     function_moments,
     line_log_masses,
     log_evidence,
@@ -34,6 +36,9 @@ class LineCells:
         See :func:`~skbayesnn.stable.line.line_log_masses`.
     """
 
+    # What a record keeps of each draw.
+    kept = ("log_scales",)
+
     def __init__(self, X):
         self.x = np.ascontiguousarray(X[:, 0])
         self.log_masses = line_log_masses(self.x)
@@ -42,12 +47,17 @@ class LineCells:
         """Probability that a hidden unit tells any two rows apart."""
         return -np.expm1(self.log_masses[0])
 
+    def sign_matrix(self):
+        """T, (n, n): f_j - f_{j-1} = 2 w_j and f_0 + f_{n-1} = 2 w_0."""
+        n = self.x.size
+        return np.where(np.arange(n)[:, None] < np.arange(n), -1.0, 1.0)
+
     def new_chain(self, problem, prior, monitored, n_draws, thin, rng):
         """A function that runs sweeps of a new chain, and the record that it fills."""
         moves = HyperMoves(prior, self.log_masses, rng)
         problem = moves.start(problem)
         state = start_state(problem, prior, rng)
-        record = new_record(self.x.size, monitored, n_draws, thin)
+        record = new_record(prior, self.x.size, monitored, n_draws, thin)
         return LineChain(problem, moves, state, record, rng).sweep, record
 
     def _locate(self, x):
@@ -113,6 +123,71 @@ class LineCells:
         log_scales = log_scales + log_gain[:, None]
         _predict_line(problem, log_scales, log_noise, cell, side, z, means, variances)
         return means, variances
+
+    def sample(self, problem_of, log_scales, log_noise, chosen, X, rng):
+        """Draw the function jointly at all new inputs.
+
+        Parameters
+        ----------
+        problem_of : callable
+            The problem at α and ν of a posterior draw, from its number.
+        log_scales, log_noise, X
+            As in :meth:`predict`.
+        chosen : ndarray of int, shape (n_samples,)
+            The posterior draw that each sample is a draw of the function of.
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        f : ndarray of shape (n_rows, n_samples)
+        """
+        x, place = np.unique(X[:, 0], return_inverse=True)
+        n, cell = self.x.size, np.searchsorted(self.x, x)
+        old = self.x[np.minimum(cell, n - 1)] == x
+        outside = (cell == 0) | (cell == n)
+        side = np.where((cell == 0) & ~old, -1.0, 1.0)
+        new = np.flatnonzero(~old)
+        # Along the circle cell 0 goes on from the largest input through infinity.
+        circle = np.where(outside, 0, cell)[new]
+        new = new[np.lexsort((x[new], -side[new], circle))]
+        circle = np.where(outside, 0, cell)[new]
+        parent = np.concatenate([circle, np.arange(n)])
+        order = np.argsort(parent, kind="stable")
+        end = np.concatenate([x[new], self.x])[order]
+        # The piece that ends there begins where the one before it ended, or at x_{j-1}.
+        begin = np.roll(end, 1)
+        first = np.append(True, np.diff(parent[order]) > 0)
+        begin[first] = np.roll(self.x, 1)
+        through_infinity = arc_to_infinity(begin) + arc_to_infinity(-end)
+        with np.errstate(over="ignore"):
+            masses = np.where(begin < end, arc(begin, end), through_infinity)
+        families = Families(parent[order], masses, n)
+        piece = np.argsort(order)[: new.size]
+
+        f, value = np.empty(n), np.empty(end.size)
+        out = np.empty((x.size, chosen.size))
+        for i, d in enumerate(chosen):
+            problem, scales = problem_of(d), log_scales[d].astype(np.float64)
+            steps = 4.0 * np.exp(np.minimum(problem.log_units + scales, MAX_LOG_VARIANCE))
+            draw_function(problem.y, np.exp(log_noise[d]) / problem.counts, steps, rng, f)
+            start = np.roll(f, 1)
+            weights = 0.5 * (f - start)
+            weights[0] = -0.5 * (f[0] + f[-1])
+            pieces = families.draw(weights, scales, problem, rng)
+            _walk(families.start, start, pieces, value)
+            out[old, i] = f[cell[old]]
+            out[new, i] = side[new] * value[piece]
+        return out[place]
+
+
+@kernel
+def _walk(start, first_value, pieces, value):
+    """F at the end of each piece of each cell, from its value where the cell begins."""
+    for j in range(first_value.shape[0]):
+        here = first_value[j]
+        for c in range(start[j], start[j + 1]):
+            here += 2.0 * pieces[c]
+            value[c] = here
 
 
 class LineChain:

@@ -53,6 +53,9 @@ class UnitCells:
     log_masses : ndarray of shape (n_units,)
     """
 
+    # What a record keeps of each draw.
+    kept = ("weights",)
+
     def __init__(self, X, n_units, rng):
         self.input_weights = rng.standard_normal((X.shape[1], n_units))
         self.biases = rng.standard_normal(n_units)
@@ -67,12 +70,16 @@ class UnitCells:
         """Share of the units that tell any two rows apart."""
         return np.mean(self._signs.min(axis=0) < self._signs.max(axis=0))
 
+    def sign_matrix(self):
+        """T, (n, n_units)."""
+        return self._signs
+
     def new_chain(self, problem, prior, monitored, n_draws, thin, rng):
         """A function that runs sweeps of a new chain, and the record that it fills."""
         moves = HyperMoves(prior, self.log_masses, rng)
         problem = moves.start(problem)
         state = start_state(problem, prior, rng)
-        record = new_record(self.biases.size, monitored, n_draws, thin)
+        record = new_record(prior, self.biases.size, monitored, n_draws, thin)
         return WeightChain(self._signs, problem, moves, state, record, rng).sweep, record
 
     def predict(self, problem, weights, log_noise, levels, X, log_gain):
@@ -83,6 +90,24 @@ class UnitCells:
             rows = slice(start, start + _ROWS_A_BLOCK)
             means[rows] = self.signs(X[rows]) @ weights
         return means, np.zeros_like(means)
+
+    def sample(self, problem_of, weights, log_noise, chosen, X, rng):
+        """The function at all new inputs, jointly: given a draw of the weights it is known.
+
+        Parameters
+        ----------
+        problem_of, weights, log_noise, X, rng
+            As in the exact cells.
+        chosen : ndarray of int, shape (n_samples,)
+            The posterior draw of each sample.
+
+        Returns
+        -------
+        f : ndarray of shape (n_rows, n_samples)
+        """
+        distinct, place = np.unique(chosen, return_inverse=True)
+        values, _ = self.predict(None, weights[distinct], log_noise[distinct], None, X, None)
+        return values[:, place]
 
 
 class WeightChain:

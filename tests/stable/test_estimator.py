@@ -217,13 +217,14 @@ def test_badly_scaled_inputs_fit_and_say_what_to_do(scale, n_features):
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("alpha", 0.0, r"must be a float in the range \(0, 2\]. Got 0.0"),
-        ("alpha", 2.5, r"must be a float in the range \(0, 2\]. Got 2.5"),
+        ("alpha", 0.0, r"must be a float in the range \(0, 2\] or one of {.sample.}. Got 0.0"),
+        ("alpha", 2.5, r"\(0, 2\] or one of {.sample.}. Got 2.5"),
         ("alpha", "high", "Got 'high'"),
         ("nu", -1.0, r"must be a float in the range \(0, inf\)"),
         ("nu", np.nan, "Got nan"),
         ("cells", "plane3", "must be one of {'auto', 'line', 'plane', 'sampled'}"),
         ("n_units", 0, r"must be an int in the range \[1, inf\)"),
+        ("sampler", "hmc", "must be one of {'gibbs', 'metropolis'}"),
         ("noise_variance", 0.0, r"\(0, inf\) or one of {'sample'}"),
         ("normalize_y", 1, "one of {True, False}"),
         ("point_estimate", "mode", "one of {'median', 'mean'}"),
@@ -351,8 +352,8 @@ def test_sample_y_follows_the_quantiles(jumps):
     draws = model.sample_y(X, 4000, random_state=1)
     quantiles = model.predict_quantiles(X, [0.2, 0.7])
     share = [(draws < quantiles[:, [j]]).mean() for j in range(2)]
-    # 160,000 draws; rows share nothing.
-    np.testing.assert_allclose(share, [0.2, 0.7], atol=0.006)
+    # 160,000 draws in 4,000 functions: the standard error is below 0.5/√4000.
+    np.testing.assert_allclose(share, [0.2, 0.7], atol=0.02)
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e200])

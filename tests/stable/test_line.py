@@ -115,7 +115,12 @@ def test_gaussian_limit_is_the_gaussian_process(inputs):
     problem = make_problem(prior, cells.log_masses, y, counts, 0.0)
     new = np.concatenate([np.linspace(-5, 5, 41), x, [-1e6, 1e6, 0.0]])[:, None]
     mean, var = cells.predict(
-        problem, np.zeros((1, x.size), np.float32), np.log([0.05]), np.array([0.5]), new
+        problem,
+        np.zeros((1, x.size), np.float32),
+        np.log([0.05]),
+        np.array([0.5]),
+        new,
+        np.zeros(1),
     )
     expected, expected_var = gaussian_process(x[:, None], y, new, 0.05, 1.7)
     np.testing.assert_allclose(mean[:, 0], expected, atol=1e-8)
@@ -130,7 +135,9 @@ def test_predictions_at_the_inputs_are_the_moments():
     problem = make_problem(Prior(1.1, 1.0, None), cells.log_masses, y, np.ones(8), 0.0)
     log_scales = rng.normal(size=(3, 8)).astype(np.float32)
     log_noise = np.array([-2.0, -1.0, 0.0])
-    mean, var = cells.predict(problem, log_scales, log_noise, np.full(3, 0.3), x[:, None])
+    mean, var = cells.predict(
+        problem, log_scales, log_noise, np.full(3, 0.3), x[:, None], np.zeros(3)
+    )
     for d in range(3):
         noise = np.full(8, np.exp(log_noise[d]))
         expected, expected_var, _ = line.function_moments(

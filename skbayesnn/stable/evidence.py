@@ -1,0 +1,105 @@
+"""A scale for each input, by the evidence of the Gaussian limit.
+
+Hidden units whose input weights all have the same scale turn with every input alike, and
+inputs that do not matter drown those that do. The scales λ of the input weights,
+w_j ~ N(0, λ_j²), are chosen as Gaussian processes choose length scales: by maximising
+the marginal likelihood of α = 2, whose covariance is
+
+    ν k(c) + σ² I,    k(c) = 1 - 2 arccos(c)/π,    c the cosine between (1, λx) and (1, λx'),
+
+over log λ, log ν and log σ², with a wide normal prior on log λ.
+"""
+
+import numpy as np
+from scipy.linalg import cho_solve, cholesky, lapack
+from scipy.optimize import minimize
+
+from skbayesnn._validation import location_and_scale
+
+MAX_ROWS = 600
+"""Of more rows a random part is used: an evaluation costs O(n³)."""
+
+_PRIOR_VARIANCE = 9.0
+_LOG_BOUND = 9.0
+_LEAST_NOISE = 1e-6
+_MAX_ITERATIONS = 100
+
+
+def negative_log_posterior(parameters, X, y):
+    """Minus the log-evidence and log-prior, and its gradient.
+
+    Parameters
+    ----------
+    parameters : ndarray of shape (n_features + 2,)
+        log λ of each input, log ν and log σ².
+    X : ndarray of shape (n, n_features)
+    y : ndarray of shape (n,)
+        Standardised.
+
+    Returns
+    -------
+    value : float
+    gradient : ndarray of shape (n_features + 2,)
+    """
+    scales, nu, noise = np.exp(parameters[:-2]), *np.exp(parameters[-2:])
+    scaled = X * scales
+    norms = np.sqrt(1.0 + (scaled**2).sum(axis=1))
+    u = scaled / norms[:, None]
+    cosine = u @ u.T + 1.0 / np.outer(norms, norms)
+    # Equal rows: an arc cosine would make 1e-8 of a rounding error.
+    cosine[cosine > 1.0 - 1e-14] = 1.0
+    cosine = np.maximum(cosine, -1.0)
+    k = 1.0 - 2.0 / np.pi * np.arccos(cosine)
+    covariance = nu * k
+    covariance.flat[:: len(y) + 1] += noise + _LEAST_NOISE
+    factor = cholesky(covariance, lower=True, overwrite_a=True, check_finite=False)
+    solved = cho_solve((factor, True), y, check_finite=False)
+    value = 0.5 * y @ solved + np.log(np.diag(factor)).sum()
+
+    # d(-log evidence)/dK = ½ (K⁻¹ - K⁻¹yy'K⁻¹).
+    inverse = lapack.dpotri(factor, lower=1)[0]
+    inverse = np.tril(inverse) + np.tril(inverse, -1).T
+    by_covariance = 0.5 * (inverse - np.outer(solved, solved))
+    # k'(c) = 2/(π √(1-c²)); on equal rows c does not change with the scales.
+    sine = np.sqrt(1.0 - cosine**2)
+    slope = np.divide(2.0 / np.pi, sine, out=np.zeros_like(sine), where=sine > 1e-7)
+    by_cosine = nu * by_covariance * slope
+    gradient = np.empty_like(parameters)
+    # dc/dlog λ_j = 2 u_j u_j' - c (u_j² 1' + 1 u_j²'), u the scaled inputs over their norms.
+    gradient[:-2] = (u * (by_cosine @ u)).sum(axis=0) - (by_cosine * cosine).sum(axis=1) @ u**2
+    gradient[:-2] *= 2.0
+    gradient[-2] = nu * (by_covariance * k).sum()
+    gradient[-1] = noise * np.trace(by_covariance)
+    value += 0.5 * (parameters[:-2] ** 2).sum() / _PRIOR_VARIANCE
+    gradient[:-2] += parameters[:-2] / _PRIOR_VARIANCE
+    return value, gradient
+
+
+def best_input_scale(X, y, rng):
+    """The scale of each input that maximises the evidence of the Gaussian limit.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_features)
+    y : ndarray of shape (n,)
+    rng : numpy.random.Generator
+        Chooses rows where there are more than :data:`MAX_ROWS`.
+
+    Returns
+    -------
+    scales : ndarray of shape (n_features,)
+    """
+    if len(y) > MAX_ROWS:
+        chosen = rng.choice(len(y), MAX_ROWS, replace=False)
+        X, y = X[chosen], y[chosen]
+    # In units of each input's spread, so that unscaled inputs are within reach.
+    _, spread = location_and_scale(X, "X")
+    start = np.concatenate([np.zeros(X.shape[1]), [0.0, np.log(0.1)]])
+    bounds = [(-_LOG_BOUND, _LOG_BOUND)] * start.size
+    location, scale = location_and_scale(y, "y")
+    arguments = (X / spread, (y - location) / scale)
+    options = {"maxiter": _MAX_ITERATIONS}
+    found = minimize(
+        negative_log_posterior, start, arguments, "L-BFGS-B", True, bounds=bounds, options=options
+    )
+    return np.exp(found.x[:-2]) / spread

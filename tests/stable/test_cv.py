@@ -1,0 +1,236 @@
+"""StableNNRegressorCV: the grid, its folds, its backends, and the estimator's interface."""
+
+import pickle
+from importlib.util import find_spec
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.callback import ProgressBar
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skbayesnn import StableNNRegressor, StableNNRegressorCV
+from skbayesnn.metrics import crps_scorer, log_predictive_density_scorer
+
+unconverged = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+SHORT = {"n_warmup": 40, "n_draws": 20, "thin": 2, "n_chains": 2, "n_units": 30, "random_state": 0}
+
+
+def short(alphas=(1.1, 2.0), nus=(0.5, 2.0), **parameters):
+    """A grid that is quick to fit."""
+    return StableNNRegressorCV(alphas, nus, **{"cv": 3, **SHORT, **parameters})
+
+
+def jumps(n=40, n_features=1):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, size=(n, n_features))
+    truth = np.select([X[:, 0] < -1, X[:, 0] < 0, X[:, 0] < 1], [10.0, 50.0, -30.0], 20.0)
+    return X, truth + 5 * rng.standard_normal(n)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:The rows of X are nearly the same")
+@parametrize_with_checks(
+    [
+        StableNNRegressorCV(
+            (1.0, 2.0), (1.0,), cv=2, n_units=20, n_warmup=20, n_draws=20, thin=1, n_chains=1
+        )
+    ]
+)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+@unconverged
+@pytest.mark.parametrize("n_features", [1, 2, 3])
+def test_the_grid_is_that_of_grid_search(n_features):
+    """Same folds, seed and scorer: the same numbers, to the last bit."""
+    X, y = jumps(24, n_features)
+    folds = KFold(3)
+    model = short(cv=folds, scoring=crps_scorer).fit(X, y)
+    search = GridSearchCV(
+        StableNNRegressor(**SHORT),
+        {"alpha": [1.1, 2.0], "nu": [0.5, 2.0]},
+        scoring=crps_scorer,
+        cv=folds,
+    ).fit(X, y)
+    theirs = search.cv_results_
+    assert set(model.cv_results_) == set(theirs) | {"max_r_hat"}
+    for name, values in theirs.items():
+        if "time" in name:
+            assert (model.cv_results_[name] >= 0).all()
+        elif name == "params":
+            assert list(values) == model.cv_results_[name]
+        else:
+            np.testing.assert_array_equal(model.cv_results_[name], values)
+    assert model.best_params_ == search.best_params_
+    assert model.best_score_ == search.best_score_
+    assert model.best_index_ == search.best_index_
+    assert (model.alpha_, model.nu_) == (search.best_params_["alpha"], search.best_params_["nu"])
+    new = X + 0.1
+    np.testing.assert_array_equal(model.predict(new), search.predict(new))
+    np.testing.assert_array_equal(model.sample_y(new, 3), search.best_estimator_.sample_y(new, 3))
+
+
+@unconverged
+def test_cells_are_found_once_a_fold(monkeypatch):
+    made = []
+    make = StableNNRegressor._make_cells
+
+    def count(self, rows, rng):
+        made.append(len(rows))
+        return make(self, rows, rng)
+
+    monkeypatch.setattr(StableNNRegressor, "_make_cells", count)
+    short().fit(*jumps(30))
+    # Three folds of 20 rows, and the refit; not twelve of them.
+    assert made == [20, 20, 20, 30]
+
+
+@unconverged
+def test_the_default_score_is_the_crps_on_shuffled_folds():
+    X, y = jumps()
+    X, y = X[np.argsort(X[:, 0])], y[np.argsort(X[:, 0])]
+    expected = short(cv=KFold(3, shuffle=True, random_state=0), scoring=crps_scorer).fit(X, y)
+    model = short().fit(X, y)
+    np.testing.assert_array_equal(
+        model.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"]
+    )
+    assert model.scorer_ is crps_scorer
+    assert model.n_splits_ == 3
+    for scoring in ("neg_mean_absolute_error", log_predictive_density_scorer):
+        assert np.isfinite(short(scoring=scoring).fit(X, y).best_score_)
+
+
+def test_jumps_are_given_a_heavy_tail():
+    X, y = jumps(60)
+    model = StableNNRegressorCV((1.0, 2.0), (1.0,), cv=3, random_state=0).fit(X, y)
+    assert model.alpha_ == 1.0
+    assert model.cv_results_["max_r_hat"].max() < 1.05
+    assert model.best_estimator_.alpha == 1.0
+    assert model.best_estimator_.r_hat_.max() < 1.05
+    assert model.predict_interval(X).shape == (60, 2)
+    assert np.isfinite(model.log_predictive_density(X, y)).all()
+    assert model.score(X, y) > 0.8
+
+
+def outcome(model, X, y):
+    model.fit(X, y)
+    scores = [model.cv_results_[f"split{k}_test_score"] for k in range(3)]
+    return np.concatenate([*scores, model.predict(X)])
+
+
+@unconverged
+@pytest.mark.parametrize("n_features", [1, 3])
+def test_the_result_does_not_depend_on_the_backend(n_features):
+    X, y = jumps(30, n_features)
+    expected = outcome(short(), X, y)
+    with joblib.parallel_config(backend="threading", n_jobs=2):
+        np.testing.assert_array_equal(outcome(short(), X, y), expected)
+    np.testing.assert_array_equal(outcome(short(n_jobs=2), X, y), expected)
+
+
+@unconverged
+@pytest.mark.skipif(find_spec("distributed") is None, reason="needs dask[distributed]")
+# Workers that shut down leave sockets for the collector.
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_the_grid_runs_on_a_dask_cluster():
+    from dask.distributed import Client, LocalCluster
+
+    X, y = jumps(30, 2)
+    expected = outcome(short(), X, y)
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        ran_on = client.run(lambda dask_worker: dask_worker.address)
+        assert len(ran_on) == 2
+        with joblib.parallel_config(backend="dask"):
+            np.testing.assert_array_equal(outcome(short(), X, y), expected)
+
+        def n_done(dask_worker):
+            return dask_worker.state.executed_count
+
+        # Twelve fits, on both workers.
+        done = client.run(n_done)
+        assert all(count > 0 for count in done.values())
+        assert sum(done.values()) >= 12
+
+
+def test_one_warning_tells_about_the_chains_of_the_grid():
+    with pytest.warns(ConvergenceWarning) as told:
+        short(n_draws=2).fit(*jumps(30))
+    texts = [str(w.message) for w in told]
+    assert sum("12 of 12 fits of the grid" in text for text in texts) == 1
+    # And the refit tells about its own.
+    assert len(texts) == 2
+
+
+def test_it_has_the_parameters_of_the_network():
+    network, grid = StableNNRegressor().get_params(), StableNNRegressorCV().get_params()
+    assert set(network) - {"alpha", "nu"} == set(grid) - {"alphas", "nus", "cv", "scoring"}
+    for name in set(network) & set(grid):
+        assert network[name] == grid[name]
+
+
+@unconverged
+def test_containers_pickles_and_pipelines():
+    X, y = jumps(30, 2)
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    model = short((1.1,), (1.0,)).fit(frame, pd.Series(y, index=np.arange(30) + 7))
+    assert list(model.feature_names_in_) == ["a", "b"]
+    expected = short((1.1,), (1.0,)).fit(X.tolist(), y.tolist()).predict(X)
+    np.testing.assert_array_equal(model.predict(frame), expected)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame[["b", "a"]])
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(frame), expected)
+    pipeline = make_pipeline(StandardScaler(), short()).fit(frame, y)
+    assert pipeline.predict(frame, quantiles=[0.1, 0.9]).shape == (30, 2)
+
+
+@unconverged
+def test_progress_bar_shows_the_grid(capfd):
+    short((1.1,), (1.0,)).set_callbacks(ProgressBar(None)).fit(*jumps(20))
+    shown = capfd.readouterr().out
+    assert "StableNNRegressorCV - fit" in shown
+    assert "refit" in shown
+    assert "chain" in shown
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"alphas": []}, r"'alphas'.*list of numbers, each a float in the range \(0, 2\]"),
+        ({"alphas": 1.1}, "'alphas'.*Got 1.1"),
+        ({"alphas": [1.1, 2.5]}, "'alphas'.*Got"),
+        ({"alphas": "high"}, "'alphas'.*Got 'high'"),
+        ({"nus": (0.0,)}, r"'nus'.*in the range \(0, inf\)"),
+        ({"cv": 1}, "'cv'.*at least 2 folds"),
+        ({"cv": 31}, "n_splits=31 greater than the number of samples"),
+        ({"scoring": "accuracy_of_taste"}, "scoring"),
+        ({"n_jobs": "all"}, "'n_jobs'.*StableNNRegressorCV"),
+        ({"thin": 0}, "'thin'"),
+    ],
+)
+def test_bad_parameters(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        short(**parameters).fit(*jumps(30))
+
+
+@unconverged
+def test_bad_input():
+    X, y = jumps(30)
+    with pytest.raises(NotFittedError):
+        short().predict(X)
+    with pytest.raises(ValueError, match="NaN"):
+        short().fit(np.where(X > 0, X, np.nan), y)
+    with pytest.raises(ValueError, match="score that is a number"):
+        short(scoring=lambda estimator, X, y: np.nan).fit(X, y)
+    with pytest.raises(ValueError, match="features"):
+        short((1.1,), (1.0,)).fit(X, y).predict(np.column_stack([X, X]))

@@ -1,0 +1,81 @@
+"""Scales of the inputs: gradient, irrelevant inputs, and what they are worth to a fit."""
+
+import numpy as np
+import pytest
+from kernels import arc_cosine_kernel
+from scipy import stats
+from scipy.optimize import approx_fprime
+
+from skbayesnn import StableNNRegressor
+from skbayesnn.stable.evidence import best_input_scale, negative_log_posterior
+
+
+def oblique(n, n_features, seed):
+    """A jump across an oblique plane of the first two inputs; the others do not matter."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, n_features))
+    return X, np.where(X[:, 0] + X[:, 1] > 0.3, 1.0, -1.0) + 0.1 * rng.normal(size=n)
+
+
+def test_value_is_the_evidence():
+    X, y = oblique(12, 3, 0)
+    X[3] = X[2]
+    parameters = np.array([0.3, -0.4, 0.1, 0.2, -1.0])
+    scaled = X * np.exp(parameters[:3])
+    covariance = np.exp(0.2) * arc_cosine_kernel(scaled, scaled)
+    covariance += (np.exp(-1.0) + 1e-6) * np.eye(12)
+    expected = -stats.multivariate_normal(cov=covariance).logpdf(y) - 6 * np.log(2 * np.pi)
+    expected += (parameters[:3] ** 2).sum() / 18
+    # On equal rows an arc cosine keeps half of the digits.
+    assert negative_log_posterior(parameters, X, y)[0] == pytest.approx(expected, rel=1e-6)
+
+
+def test_gradient():
+    X, y = oblique(15, 3, 0)
+    X[3] = X[2]
+    parameters = np.array([0.3, -0.4, 0.1, 0.2, -1.0])
+    numeric = approx_fprime(parameters, lambda p: negative_log_posterior(p, X, y)[0], 1e-6)
+    np.testing.assert_allclose(negative_log_posterior(parameters, X, y)[1], numeric, rtol=1e-4)
+
+
+def test_inputs_that_do_not_matter_are_turned_down():
+    X, y = oblique(200, 6, 1)
+    units = np.array([1e3, 1.0, 1e-3, 1.0, 1.0, 1.0])
+    scales = best_input_scale(X * units, y, np.random.default_rng(0)) * units
+    assert scales[:2].min() > 10 * scales[2:].max()
+
+
+def test_scales_of_the_inputs_help_the_fit():
+    X, y = oblique(260, 6, 0)
+    train, test = slice(0, 160), slice(160, None)
+    errors = []
+    for scale in (1.0, "evidence"):
+        model = StableNNRegressor(
+            input_scale=scale, n_units=300, n_chains=2, n_warmup=200, n_draws=50, random_state=0
+        )
+        with pytest.warns(match="converged"):
+            model.fit(X[train], y[train])
+        errors.append(model.predict_distribution(X[test]).crps(y[test]).mean())
+    # In eight seeds the ratio lay between 0.27 and 0.61.
+    assert errors[1] < 0.7 * errors[0]
+    assert model.input_scale_.shape == (6,)
+
+
+def test_given_scales_are_scales_of_the_inputs():
+    X, y = oblique(30, 2, 3)
+    scale = [2.0, 0.5]
+    options = {"n_chains": 1, "n_warmup": 20, "n_draws": 20, "random_state": 0}
+    with pytest.warns(match="converged"):
+        model = StableNNRegressor(input_scale=scale, **options).fit(X, y)
+    with pytest.warns(match="converged"):
+        other = StableNNRegressor(**options).fit(X * scale, y)
+    np.testing.assert_array_equal(model.predict(X), other.predict(X * scale))
+    np.testing.assert_array_equal(model.sample_y(X, 2), other.sample_y(X * scale, 2))
+    np.testing.assert_allclose(model.monitored_rows_ * scale, other.monitored_rows_)
+
+
+@pytest.mark.parametrize("scale", [-1.0, [1.0, 2.0, 3.0], [1.0, 0.0], "learn", [1.0, np.nan]])
+def test_bad_scales(scale):
+    X, y = oblique(10, 2, 0)
+    with pytest.raises(ValueError, match="input_scale"):
+        StableNNRegressor(input_scale=scale).fit(X, y)

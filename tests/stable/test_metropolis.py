@@ -1,0 +1,170 @@
+"""Algorithm S.2: its linear algebra, and its agreement with the Gibbs samplers."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from threadpoolctl import threadpool_limits
+
+from skbayesnn import StableNNRegressor
+from skbayesnn.numerics.diagnostics import effective_sample_size
+from skbayesnn.numerics.rank_one import DRIFT_BOUND
+from skbayesnn.stable.chain import Prior, make_problem, start_state
+from skbayesnn.stable.face_cells import FaceCells
+from skbayesnn.stable.line_cells import LineCells
+from skbayesnn.stable.metropolis import (
+    MarginalLaw,
+    MetropolisChain,
+    metropolis_chain,
+    metropolis_pass,
+)
+from skbayesnn.stable.units import UnitCells
+
+
+def random_law(rng, n=6, n_cells=15):
+    """Variances from idle to far above the noise, so that some are kept in precision form."""
+    signs = np.sign(rng.standard_normal((n_cells, n)))
+    log_variances = rng.normal(-2, 2, n_cells)
+    log_variances[[3, 8]] = np.log([5e3, 2e4])
+    y = rng.standard_normal(n)
+    return signs, y, log_variances, np.log(0.1)
+
+
+def test_the_marginal_law_is_the_dense_one():
+    signs, y, log_variances, log_noise = random_law(np.random.default_rng(0))
+    for without in (None, 2, 8):
+        law = MarginalLaw(signs, y, log_variances, log_noise, 6.0, without)
+        assert law.large.sum() == (1 if without == 8 else 2)
+        variances = np.exp(log_variances)
+        if without is not None:
+            variances[without] = 0.0
+        covariance = (signs.T * variances) @ signs + 0.1 * np.eye(6)
+        inverse, solved = law.inverse()
+        # The dense inverse is the less accurate one: its condition number is 1e6.
+        np.testing.assert_allclose(inverse, np.linalg.inv(covariance), rtol=1e-7, atol=1e-8)
+        np.testing.assert_allclose(solved, np.linalg.solve(covariance, y), rtol=1e-7, atol=1e-8)
+        expected = stats.multivariate_normal(cov=covariance).logpdf(y)
+        assert law.log_evidence - 3 * np.log(2 * np.pi) == pytest.approx(expected, abs=1e-7)
+
+
+def test_drawn_weights_have_the_dense_moments():
+    rng = np.random.default_rng(1)
+    signs, y, log_variances, log_noise = random_law(rng, 4, 10)
+    law = MarginalLaw(signs, y, log_variances, log_noise, 4.0)
+    draws = np.array([law.draw_weights(rng) for _ in range(20_000)])
+    precision = np.diag(np.exp(-log_variances)) + signs @ signs.T / 0.1
+    covariance = np.linalg.inv(precision)
+    mean = covariance @ (signs @ y / 0.1)
+    z = (draws.mean(axis=0) - mean) / np.sqrt(np.diag(covariance) / 20_000)
+    assert np.abs(z).max() < 4
+    scale = np.sqrt(np.outer(np.diag(covariance), np.diag(covariance)))
+    # Correlations of 20,000 draws have standard errors of at most 0.01.
+    assert np.abs((np.cov(draws.T) - covariance) / scale).max() < 0.04
+
+
+@pytest.mark.parametrize("noise", [0.25, 1e-6])
+def test_drift_of_the_samplers_own_changes_stays_below_its_bound(noise):
+    rng = np.random.default_rng(2)
+    y = np.where(np.arange(30) > 12, 1.0, -1.0) + np.sqrt(noise) * rng.standard_normal(30)
+    cells, prior = LineCells(np.linspace(-2, 2, 30)[:, None]), Prior(0.5, 1.0, np.log(noise))
+    problem = make_problem(prior, cells.log_masses, y, np.ones(30), 0.0)
+    state = start_state(problem, prior, rng)
+    chain = MetropolisChain(cells.sign_matrix(), problem, state, None, rng, ())
+    limit, compared = np.log(noise * 1e4 / 30), 0
+    for first in list(range(30)) * 20:
+        if state.log_variances[first] > limit:
+            continue
+        inverse, solved = chain._law(np.log(noise)).inverse()
+        stop = metropolis_pass(first, limit, chain.signs, inverse, solved, problem, state, rng)
+        if state.log_variances[stop - 1] <= limit:
+            exact, _ = chain._law(np.log(noise)).inverse()
+            assert np.abs(inverse - exact).max() < DRIFT_BOUND * np.abs(exact).max()
+            compared += 1
+    assert compared > 100
+
+
+def make_cells(kind, rng):
+    if kind == "line":
+        return LineCells(np.sort(rng.uniform(-2, 2, 12))[:, None])
+    if kind == "plane":
+        return FaceCells(np.unique(rng.integers(-2, 3, size=(10, 2)) / 2.0, axis=0))
+    return UnitCells(rng.normal(size=(14, 3)), 20, rng)
+
+
+@pytest.mark.parametrize(
+    ("kind", "alpha"), [("line", 1.1), ("line", 0.6), ("plane", 1.3), ("sampled", 0.9)]
+)
+def test_gibbs_and_metropolis_agree_on_every_summary(kind, alpha):
+    """Means and quantiles of f at every row and of σ², repeated rows among them."""
+    rng = np.random.default_rng(4)
+    cells = make_cells(kind, rng)
+    n = len(cells.sign_matrix())
+    # A jump, so that some cells are far above the noise.
+    y = np.where(np.arange(n) > n // 2, 1.0, -1.0) + 0.2 * rng.standard_normal(n)
+    counts, within = np.ones(n), 0.1
+    counts[1] = 3.0
+    prior = Prior(alpha, 1.0, None)
+    problem = make_problem(prior, cells.log_masses, y, counts, within)
+
+    def chains(sampler, n_draws, thin):
+        values = []
+        for seed in range(2):
+            arguments = (problem, prior, np.arange(n), n_draws, thin)
+            generator = np.random.default_rng([seed, n_draws])
+            if sampler == "gibbs":
+                sweep, record = cells.new_chain(*arguments, generator)
+            else:
+                sweep, record = metropolis_chain(cells, *arguments, generator)
+            sweep(-150, 150)
+            sweep(0, record.log_noise.size)
+            values.append(np.column_stack([record.f, record.log_noise]))
+        return np.stack(values)
+
+    with threadpool_limits(1, user_api="blas"):
+        gibbs, metropolis = chains("gibbs", 400, 5), chains("metropolis", 240, 5)
+    errors = [stats.sem(v.reshape(-1, n + 1)) ** 2 for v in (gibbs, metropolis)]
+    effective = [effective_sample_size(v) for v in (gibbs, metropolis)]
+    assert min(e.min() for e in effective) > 100
+    # Standard errors of correlated draws: those of independent ones, times √(N/N_eff).
+    errors = [
+        e * v.shape[0] * v.shape[1] / size
+        for e, v, size in zip(errors, (gibbs, metropolis), effective, strict=True)
+    ]
+    z = (gibbs.mean(axis=(0, 1)) - metropolis.mean(axis=(0, 1))) / np.sqrt(sum(errors))
+    assert np.abs(z).max() < 4
+    both = np.concatenate([v.reshape(-1, n + 1) for v in (gibbs, metropolis)])
+    for level in (0.1, 0.25, 0.5, 0.75, 0.9):
+        at = np.quantile(both, level, axis=0)
+        shares = [(v < at).mean(axis=(0, 1)) for v in (gibbs, metropolis)]
+        spread = np.sqrt(level * (1 - level) * (1 / effective[0] + 1 / effective[1]))
+        assert np.abs((shares[0] - shares[1]) / spread).max() < 4
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1.2, 2.0])
+def test_without_noise_the_chain_follows_the_data(alpha):
+    """Cells 10^8 noise variances large: the covariance alone would have no digits left."""
+    x = np.linspace(-1, 1, 15)
+    y = np.where(x > 0.3, 1.0, -1.0)
+    cells, prior = LineCells(x[:, None]), Prior(alpha, 1.0, np.log(1e-8))
+    problem = make_problem(prior, cells.log_masses, y, np.ones(15), 0.0)
+    chain = (cells, problem, prior, np.arange(15), 50, 2)
+    sweep, record = metropolis_chain(*chain, np.random.default_rng(0))
+    sweep(-50, 150)
+    np.testing.assert_allclose(record.f, np.tile(y, (100, 1)), atol=6e-4)
+    assert np.isfinite(record.cells).all()
+
+
+@pytest.mark.parametrize(("n_features", "options"), [(1, {}), (2, {}), (3, {"n_units": 30})])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_estimator_fits_and_predicts_with_either(n_features, options):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, size=(20, n_features))
+    y = np.where(X[:, 0] > 0, 90.0, 40.0) + 4 * rng.standard_normal(20)
+    options |= {"n_chains": 2, "n_warmup": 150, "n_draws": 100, "thin": 2, "random_state": 0}
+    gibbs = StableNNRegressor(**options).fit(X, y)
+    metropolis = StableNNRegressor(sampler="metropolis", **options).fit(X, y)
+    # 200 draws, of which at least a few tens are independent, fix a median to a fifth of
+    # the interval's width.
+    width = np.diff(gibbs.predict_interval(X))[:, 0]
+    assert (np.abs(gibbs.predict(X) - metropolis.predict(X)) < 0.2 * width).all()
+    again = StableNNRegressor(sampler="metropolis", n_jobs=2, **options).fit(X, y)
+    np.testing.assert_array_equal(again.predict(X + 0.1), metropolis.predict(X + 0.1))
