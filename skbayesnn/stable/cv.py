@@ -375,8 +375,9 @@ def _evaluate(model, cells, X, y, train, test, scorer, caller, context):
         score = scorer(model, _safe_indexing(X, test), _safe_indexing(y, test))
         scored = time.perf_counter()
     context.call_on_fit_task_end(**told)
-    worst = np.max([model.r_hat_.max(), model.noise_r_hat_])
-    fewest = np.min([model.effective_sample_size_.min(), model.noise_effective_sample_size_])
+    worst = np.max([model.r_hat_.max(), *model.parameter_r_hat_.values()])
+    sizes = model.parameter_effective_sample_size_.values()
+    fewest = np.min([model.effective_sample_size_.min(), *sizes])
     converged = worst <= _MAX_R_HAT and fewest >= _MIN_EFFECTIVE
     return float(score), fitted - start, scored - fitted, float(worst), bool(converged)
 

@@ -1,15 +1,24 @@
 """The cells of one input as the estimator uses them: chains, and predictions by splitting."""
 
-from functools import partial
 from math import exp, log
 
 import numpy as np
 
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.stable.chain import new_record, start_state
+from skbayesnn.stable.hyper import HyperMoves
 from skbayesnn.stable.joint import Families
-from skbayesnn.stable.line import arc, draw_function, function_moments, line_log_masses, sweep_line
+from skbayesnn.stable.line import (
+    arc,
+    draw_function,
+    function_moments,
+    line_log_masses,
+    log_evidence,
+    sweep_line,
+)
 from skbayesnn.stable.splitting import MAX_LOG_VARIANCE, split_draws
+
+_SWEEPS_A_MOVE = 5
 
 
 class LineCells:
@@ -45,9 +54,11 @@ class LineCells:
 
     def new_chain(self, problem, prior, monitored, n_draws, thin, rng):
         """A function that runs sweeps of a new chain, and the record that it fills."""
+        moves = HyperMoves(prior, self.log_masses, rng)
+        problem = moves.start(problem)
         state = start_state(problem, prior, rng)
         record = new_record(self.x.size, monitored, n_draws, thin)
-        return partial(sweep_line, problem=problem, state=state, record=record, rng=rng), record
+        return LineChain(problem, moves, state, record, rng).sweep, record
 
     def _locate(self, x):
         """The cell of each x, and the logarithms of its shares to the left and right of x.
@@ -75,7 +86,7 @@ class LineCells:
             log_left, log_right = np.log(left / (left + right)), np.log(right / (left + right))
         return np.where(inside, cell, 0), log_left, log_right, np.where(cell == 0, -1.0, 1.0)
 
-    def predict(self, problem, log_scales, log_noise, levels, X):
+    def predict(self, problem, log_scales, log_noise, levels, X, log_gain):
         """Means and variances of f at new inputs, a Gaussian component a draw.
 
         Parameters
@@ -86,6 +97,8 @@ class LineCells:
         levels : ndarray of shape (n_draws,)
             The level at which the law of the split of a cell is evaluated for each draw.
         X : ndarray of shape (n_rows, 1)
+        log_gain : ndarray of shape (n_draws,)
+            What each draw adds to ``problem.log_units``.
 
         Returns
         -------
@@ -107,6 +120,7 @@ class LineCells:
                     levels, log_scales[:, j], log_left[rows], log_right[rows], problem.table
                 )
         means, variances = np.empty_like(z), np.empty_like(z)
+        log_scales = log_scales + log_gain[:, None]
         _predict_line(problem, log_scales, log_noise, cell, side, z, means, variances)
         return means, variances
 
@@ -115,7 +129,9 @@ class LineCells:
 
         Parameters
         ----------
-        problem, log_scales, log_noise, X
+        problem : callable
+            ``problem(d)`` is the Problem at α and ν of posterior draw d.
+        log_scales, log_noise, X
             As in :meth:`predict`.
         chosen : ndarray of int, shape (n_samples,)
             The posterior draw that each sample is a draw of the function of.
@@ -151,13 +167,13 @@ class LineCells:
         f, value = np.empty(n), np.empty(end.size)
         out = np.empty((x.size, chosen.size))
         for i, d in enumerate(chosen):
-            scales = log_scales[d].astype(np.float64)
-            steps = 4.0 * np.exp(np.minimum(problem.log_units + scales, MAX_LOG_VARIANCE))
-            draw_function(problem.y, np.exp(log_noise[d]) / problem.counts, steps, rng, f)
+            here, scales = problem(d), log_scales[d].astype(np.float64)
+            steps = 4.0 * np.exp(np.minimum(here.log_units + scales, MAX_LOG_VARIANCE))
+            draw_function(here.y, np.exp(log_noise[d]) / here.counts, steps, rng, f)
             start = np.roll(f, 1)
             weights = 0.5 * (f - start)
             weights[0] = -0.5 * (f[0] + f[-1])
-            pieces = families.draw(weights, scales, problem, rng)
+            pieces = families.draw(weights, scales, here, rng)
             _walk(families.start, start, pieces, value)
             out[old, i] = f[cell[old]]
             out[new, i] = side[new] * value[piece]
@@ -172,6 +188,35 @@ def _walk(start, first_value, pieces, value):
         for c in range(start[j], start[j + 1]):
             here += 2.0 * pieces[c]
             value[c] = here
+
+
+class LineChain:
+    """The sweeps of one chain, and between them the moves of α and ν.
+
+    Parameters
+    ----------
+    problem, moves, state, record, rng
+        As everywhere.
+    """
+
+    def __init__(self, problem, moves, state, record, rng):
+        self.problem, self.moves, self.state = problem, moves, state
+        self.record, self.rng = record, rng
+
+    def sweep(self, first, n_sweeps):
+        """Run sweeps."""
+        stride = _SWEEPS_A_MOVE if self.moves.active else n_sweeps
+        for start in range(first, first + n_sweeps, stride):
+            self.problem = self.moves.update(self.problem, self.state, self._log_evidence)
+            n = min(stride, first + n_sweeps - start)
+            sweep_line(start, n, self.problem, self.state, self.record, self.rng)
+            self.moves.write(self.record, start, n)
+
+    def _log_evidence(self, log_variances):
+        """All of f but f_0 integrated out."""
+        y, counts, within = self.problem.y, self.problem.counts, self.problem.within
+        steps = 4.0 * np.exp(np.minimum(log_variances, MAX_LOG_VARIANCE))
+        return log_evidence(y, counts, within, self.state.log_noise[0], self.state.f[0], steps)
 
 
 def arc_to_infinity(x):

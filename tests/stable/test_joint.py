@@ -22,14 +22,16 @@ def prior_draws(prior, log_masses, rng):
     if prior.alpha < 2:
         for i in np.ndindex(shape):
             log_scales[i] = sample_log_positive_stable(prior.alpha / 2, rng)
-    spread = np.exp(0.5 * (prior.log_units(log_masses) + log_scales))
+    log_units = np.log(prior.nu) + 2 / prior.alpha * log_masses
+    spread = np.exp(0.5 * (log_units + log_scales))
     return spread * rng.standard_normal(shape), log_scales
 
 
 def without_data(cells, prior):
     """A problem whose noise, of a standard deviation of 1e4, hides the function."""
     n = len(cells.sign_matrix())
-    return make_problem(prior, cells.log_masses, np.zeros(n), np.full(n, 1e-8), 0.0)
+    problem = make_problem(prior, cells.log_masses, np.zeros(n), np.full(n, 1e-8), 0.0)
+    return lambda draw: problem
 
 
 def statistics(f):
@@ -141,7 +143,7 @@ def test_differences_agree_with_a_chain_on_training_and_test_points(alpha):
     log_scales = np.concatenate([r.cells for r in records])
     noise = np.full(len(log_scales), np.log(0.09))
     chosen = np.arange(len(log_scales))
-    f = cells.sample(problem, log_scales, noise, chosen, new[:, None], rng)
+    f = cells.sample(lambda draw: problem, log_scales, noise, chosen, new[:, None], rng)
     together = np.concatenate([x, new])
     order = np.argsort(together)
     _, _, joint = chains(
@@ -161,14 +163,16 @@ def test_differences_agree_with_a_chain_on_training_and_test_points(alpha):
         assert np.abs((share - level) / error).max() < 4
 
 
-@pytest.mark.parametrize("n_features", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("n_features", "options"), [(1, {}), (2, {}), (3, {}), (1, {"alpha": "sample", "nu": "sample"})]
+)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_margins_are_those_of_the_predictive_distribution(n_features):
+def test_margins_are_those_of_the_predictive_distribution(n_features, options):
     rng = np.random.default_rng(0)
     X = rng.uniform(-2, 2, size=(15, n_features))
     y = np.where(X[:, 0] > 0.3, 50.0, 20.0) + 3 * rng.standard_normal(15)
     model = StableNNRegressor(
-        n_warmup=100, n_draws=400, thin=2, n_chains=2, n_units=50, random_state=0
+        n_warmup=100, n_draws=400, thin=2, n_chains=2, n_units=50, random_state=0, **options
     ).fit(X, y)
     new = np.concatenate([X[:2], rng.uniform(-3, 3, size=(6, n_features))])
     draws = model.sample_y(new, 1600, random_state=1)
