@@ -21,6 +21,7 @@ from sklearn.model_selection import KFold, check_cv
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
 
 from skbayesnn._validation import (
     Interval,
@@ -257,20 +258,22 @@ class StableNNRegressorCV(
             search.subcontext(task_name="candidate-split-evaluation", task_id=i)
             for i in range(len(tasks))
         ]
+        # One BLAS thread also here: fits that end in other threads would put back more.
         # Without memory maps: arrays that are read-only would be compiled for once more.
-        out = Parallel(n_jobs=self.n_jobs, max_nbytes=None)(
-            delayed(_evaluate)(
-                clone(member).set_params(**candidate),
-                folds[fold],
-                X,
-                y,
-                *splits[fold],
-                scorer,
-                self,
-                context,
+        with threadpool_limits(1, user_api="blas"):
+            out = Parallel(n_jobs=self.n_jobs, max_nbytes=None)(
+                delayed(_evaluate)(
+                    clone(member).set_params(**candidate),
+                    folds[fold],
+                    X,
+                    y,
+                    *splits[fold],
+                    scorer,
+                    self,
+                    context,
+                )
+                for (candidate, fold), context in zip(tasks, contexts, strict=True)
             )
-            for (candidate, fold), context in zip(tasks, contexts, strict=True)
-        )
         search.call_on_fit_task_end(estimator=self)
         self.cv_results_ = _results(candidates, np.array(out).reshape(-1, len(splits), 5))
         self.n_splits_, self.scorer_ = len(splits), scorer

@@ -269,11 +269,6 @@ class StableNNRegressor(
             )
 
         new_chain = cells.new_chain
-        if self.sampler == "metropolis" and "sample" in (self.alpha, self.nu):
-            raise InvalidParameterError(
-                "sampler='metropolis' takes numbers for 'alpha' and 'nu'; use sampler='gibbs' "
-                "to infer them."
-            )
         if self.sampler == "metropolis":
             new_chain = partial(metropolis_chain, cells)
         n_blocks = len(sweep_blocks(self.n_warmup, self.n_draws * self.thin))

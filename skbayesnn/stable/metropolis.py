@@ -21,6 +21,7 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.numerics.rank_one import error_growth, is_spent, shift_inverse
 from skbayesnn.stable.chain import new_record, start_state
+from skbayesnn.stable.hyper import HyperMoves
 from skbayesnn.stable.updates import (
     draw_log_noise,
     log_noise_prior,
@@ -31,6 +32,7 @@ from skbayesnn.stable.updates import (
 # Cells with a variance above this many variances of the noise of the mean of all rows are
 # kept in precision form: M then has a condition number of this times the number of cells.
 _LOG_MAX_SIGNAL = log(1e4)
+_SWEEPS_A_MOVE = 5
 # A variance above 1e13 of those is no different from an infinite one to rounding.
 _LEAST_PRECISION = 1e-13
 
@@ -42,25 +44,28 @@ class MetropolisChain:
     ----------
     signs : ndarray of shape (n, n_cells)
         T.
-    problem, state, record, rng
+    problem, moves, state, record, rng
         As everywhere.
     kept : tuple of {"weights", "log_scales"}
         What the record keeps of each draw, in this order.
     """
 
-    def __init__(self, signs, problem, state, record, rng, kept):
+    def __init__(self, signs, problem, moves, state, record, rng, kept):
         self.root_counts = np.sqrt(problem.counts)
         # Rows scaled so that the noise is the same for all.
         self.signs = np.ascontiguousarray((signs * self.root_counts[:, None]).T, dtype=float)
         self.y = problem.y * self.root_counts
         self.n_rows = problem.counts.sum()
-        self.problem, self.state, self.record, self.rng = problem, state, record, rng
-        self.kept = kept
+        self.problem, self.moves, self.state = problem, moves, state
+        self.record, self.rng, self.kept = record, rng, kept
 
     def sweep(self, first, n_sweeps):
         """Run sweeps, the first of which has the number ``first``."""
-        problem, state, record = self.problem, self.state, self.record
+        state, record = self.state, self.record
         for sweep in range(first, first + n_sweeps):
+            if sweep % _SWEEPS_A_MOVE == 0:
+                self.problem = self.moves.update(self.problem, state, self._log_evidence)
+            problem = self.problem
             if problem.move_scales:
                 self._move_scales()
             law = self._law(state.log_noise[0])
@@ -71,6 +76,7 @@ class MetropolisChain:
             if problem.move_noise:
                 rss = problem.within + np.sum((self.y - fitted) ** 2)
                 state.log_noise[0] = draw_log_noise(state.log_noise[0], self.n_rows, rss, self.rng)
+            self.moves.write(record, sweep, 1)
             if sweep >= 0:
                 record.log_noise[sweep] = state.log_noise[0]
                 record.f[sweep] = (fitted / self.root_counts)[record.monitored]
@@ -87,6 +93,11 @@ class MetropolisChain:
         return MarginalLaw(
             self.signs, self.y, self.state.log_variances, log_noise, self.n_rows, without
         )
+
+    def _log_evidence(self, log_variances):
+        """All weights integrated out."""
+        noise = self.state.log_noise[0]
+        return MarginalLaw(self.signs, self.y, log_variances, noise, self.n_rows).log_evidence
 
     def _move_scales(self):
         """Propose each scale in turn, with a new factorisation where one is due."""
@@ -147,9 +158,11 @@ def metropolis_chain(cells, problem, prior, monitored, n_draws, thin, rng):
     problem, prior, monitored, n_draws, thin, rng
         As in the cells' own ``new_chain``.
     """
+    moves = HyperMoves(prior, cells.log_masses, rng)
+    problem = moves.start(problem)
     state = start_state(problem, prior, rng)
     record = new_record(prior, len(cells.kept) * cells.log_masses.size, monitored, n_draws, thin)
-    chain = MetropolisChain(cells.sign_matrix(), problem, state, record, rng, cells.kept)
+    chain = MetropolisChain(cells.sign_matrix(), problem, moves, state, record, rng, cells.kept)
     return chain.sweep, record
 
 

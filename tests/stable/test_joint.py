@@ -34,7 +34,8 @@ def always(problem):
 def without_data(cells, prior):
     """A problem whose noise, of a standard deviation of 1e4, hides the function."""
     n = len(cells.sign_matrix())
-    return make_problem(prior, cells.log_masses, np.zeros(n), np.full(n, 1e-8), 0.0)
+    problem = make_problem(prior, cells.log_masses, np.zeros(n), np.full(n, 1e-8), 0.0)
+    return always(problem)
 
 
 def statistics(f):
@@ -61,7 +62,7 @@ def test_the_prior_on_the_line(alpha, old):
     cells = LineCells(old[:, None])
     _, log_scales = prior_draws(prior, cells.log_masses, rng)
     f = cells.sample(
-        always(without_data(cells, prior)),
+        without_data(cells, prior),
         log_scales.astype(np.float32),
         np.zeros(N_DRAWS),
         np.arange(N_DRAWS),
@@ -85,7 +86,7 @@ def test_the_prior_in_the_plane(alpha):
     cells = FaceCells(old)
     draws = np.hstack(prior_draws(prior, cells.log_masses, rng)).astype(np.float32)
     f = cells.sample(
-        always(without_data(cells, prior)), draws, np.zeros(N_DRAWS), np.arange(N_DRAWS), new, rng
+        without_data(cells, prior), draws, np.zeros(N_DRAWS), np.arange(N_DRAWS), new, rng
     )
     np.testing.assert_array_equal(f[0], f[2])
     together, place = np.unique(np.concatenate([old, new]), axis=0, return_inverse=True)
@@ -103,9 +104,7 @@ def test_joint_draws_reproduce_old_points():
     cells, prior = FaceCells(X), Prior(1.2, 1.0, 0.0)
     draws = np.hstack(prior_draws(prior, cells.log_masses, rng)).astype(np.float32)[:5]
     new = np.concatenate([X, rng.normal(size=(5, 2))])
-    f = cells.sample(
-        always(without_data(cells, prior)), draws, np.zeros(5), np.array([3, 0]), new, rng
-    )
+    f = cells.sample(without_data(cells, prior), draws, np.zeros(5), np.array([3, 0]), new, rng)
     weights = draws[[3, 0], : cells.log_masses.size].astype(float)
     np.testing.assert_allclose(f[: len(X)], cells.sign_matrix() @ weights.T, atol=1e-12)
 
@@ -168,14 +167,16 @@ def test_differences_agree_with_a_chain_on_training_and_test_points(alpha):
         assert np.abs((share - level) / error).max() < 4
 
 
-@pytest.mark.parametrize("n_features", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("n_features", "options"), [(1, {}), (2, {}), (3, {}), (1, {"alpha": "sample", "nu": "sample"})]
+)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_margins_are_those_of_the_predictive_distribution(n_features):
+def test_margins_are_those_of_the_predictive_distribution(n_features, options):
     rng = np.random.default_rng(0)
     X = rng.uniform(-2, 2, size=(15, n_features))
     y = np.where(X[:, 0] > 0.3, 50.0, 20.0) + 3 * rng.standard_normal(15)
     model = StableNNRegressor(
-        n_warmup=100, n_draws=400, thin=2, n_chains=2, n_units=50, random_state=0
+        n_warmup=100, n_draws=400, thin=2, n_chains=2, n_units=50, random_state=0, **options
     ).fit(X, y)
     new = np.concatenate([X[:2], rng.uniform(-3, 3, size=(6, n_features))])
     draws = model.sample_y(new, 1600, random_state=1)
