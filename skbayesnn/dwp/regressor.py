@@ -1,0 +1,420 @@
+"""``DeepWishartRegressor``: deep kernel learning with distributions over Gram matrices."""
+
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import train_test_split
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from threadpoolctl import threadpool_limits
+
+from skbayesnn._validation import Interval, Options, check_parameters, positive
+from skbayesnn.base import ProbabilisticRegressorMixin
+from skbayesnn.dwp.inference import Inference
+from skbayesnn.dwp.objective import Architecture, draw_noise, predict
+from skbayesnn.dwp.start import start
+from skbayesnn.dwp.wishart import POSTERIORS
+from skbayesnn.numerics.random import spawn_generators
+from skbayesnn.numerics.training import SCHEDULES, CallbackTasks, train
+from skbayesnn.predictive import PredictiveMixture
+
+# Steps of training where n_epochs="auto", and epochs at least.
+_AUTO_STEPS, _AUTO_EPOCHS = 2000, 20
+# Rows of X that prediction handles at a time.
+_BLOCK = 2000
+# Optimiser steps between two scores of the held-out rows.
+_SCORE_STEPS = 50
+
+
+class DeepWishartRegressor(
+    CallbackSupportMixin, ProbabilisticRegressorMixin, RegressorMixin, BaseEstimator
+):
+    """DOCSTRING"""
+
+    def __init__(
+        self,
+        *,
+        n_layers=2,
+        posterior="ab-gw",
+        n_inducing=100,
+        width=None,
+        n_draws=10,
+        n_prediction_draws=50,
+        learning_rate=0.01,
+        schedule="drop",
+        n_epochs="auto",
+        batch_size=1000,
+        early_stopping=False,
+        validation_fraction=0.1,
+        n_iter_no_change=10,
+        tol=0.0,
+        normalize_y=True,
+        random_state=None,
+    ):
+        self.n_layers = n_layers
+        self.posterior = posterior
+        self.n_inducing = n_inducing
+        self.width = width
+        self.n_draws = n_draws
+        self.n_prediction_draws = n_prediction_draws
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.n_epochs = n_epochs
+        self.batch_size = batch_size
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.normalize_y = normalize_y
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _check_parameters(self):
+        both, count = [Options((True, False))], [positive(Integral)]
+        constraints = {
+            "n_layers": [Interval(Integral, 0, None, "left")],
+            "posterior": [Options(POSTERIORS)],
+            "n_inducing": count,
+            "width": [positive(Integral), Options((None,))],
+            "n_draws": count,
+            "n_prediction_draws": count,
+            "learning_rate": [positive()],
+            "schedule": [Options(tuple(SCHEDULES))],
+            "n_epochs": [positive(Integral), Options(("auto",))],
+            "batch_size": [positive(Integral), Options((None,))],
+            "early_stopping": both,
+            "validation_fraction": [Interval(Real, 0.0, 1.0, "neither")],
+            "n_iter_no_change": count,
+            "tol": [Interval(Real, 0.0, None, "left")],
+            "normalize_y": both,
+        }
+        check_parameters(self, constraints)
+
+    @with_callbacks
+    def fit(self, X, y):
+        """Fit the deep Wishart process.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+
+        Returns
+        -------
+        self : DeepWishartRegressor
+
+        Raises
+        ------
+        InvalidParameterError
+            A constructor parameter is outside its range.
+        FloatingPointError
+            Training diverged although the learning rate was cut.
+
+        Warns
+        -----
+        ConvergenceWarning
+            A Gram matrix was numerically singular and had to be made regular.
+        """
+        self._check_parameters()
+        X, y = self._validated(X, y, reset=True)
+        train_rows, held_out = np.arange(len(X)), None
+        self._learn_scales(X, y)
+        generators = spawn_generators(self.random_state, 4)
+        inputs, targets = self._scaled(X), self._scaled_targets(y)
+        if self.early_stopping:
+            train_rows, other = self._split(len(X), generators[3])
+            held_out = inputs[other], targets[other]
+        self._start(inputs[train_rows], targets[train_rows], generators)
+        n = len(train_rows)
+        batch_size = min(self.batch_size or n, n)
+        n_batches = -(-n // batch_size)
+        n_epochs = self.n_epochs
+        if n_epochs == "auto":
+            n_epochs = max(_AUTO_EPOCHS, -(-_AUTO_STEPS // n_batches))
+        tasks = CallbackTasks(self, X, y, n_epochs, self._fitted_so_far)
+        inference = Inference(
+            self._architecture,
+            self._theta,
+            inputs[train_rows],
+            targets[train_rows],
+            self._generator,
+            n,
+            self.n_draws,
+            n_epochs * n_batches,
+            held_out=held_out,
+            score_every=max(1, _SCORE_STEPS // n_batches),
+        )
+        record = train(
+            inference,
+            n_epochs=n_epochs,
+            learning_rate=self.learning_rate,
+            generator=self._generator,
+            batch_size=batch_size,
+            schedule=self.schedule,
+            early_stopping=self.early_stopping,
+            patience=self.n_iter_no_change,
+            tol=self.tol,
+            callbacks=tasks,
+        )
+        self.n_samples_seen_ = n
+        self.elbo_curve_ = [-loss for loss in record.losses]
+        self.validation_scores_ = record.scores
+        self._publish()
+        self._warn(inference.n_failures)
+        tasks.finish()
+        return self
+
+    def partial_fit(self, X, y):
+        """Take one pass over a batch of a stream, in memory bounded by the batch.
+
+        The first call starts the model from its rows, so it should have several hundred;
+        inputs and targets are standardised by them. The prior is weighed against all rows
+        seen so far.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+
+        Returns
+        -------
+        self : DeepWishartRegressor
+
+        Raises
+        ------
+        ValueError
+            The number of targets differs from that of the first call.
+        """
+        self._check_parameters()
+        first = not hasattr(self, "_theta")
+        X, y = self._validated(X, y, reset=first)
+        if first:
+            self._learn_scales(X, y)
+            generators = spawn_generators(self.random_state, 4)
+            inputs, targets = self._scaled(X), self._scaled_targets(y)
+            self._start(inputs, targets, generators)
+            self.n_samples_seen_, self.elbo_curve_, self.validation_scores_ = 0, [], []
+            self._adam = None
+        else:
+            n_targets = 1 if y.ndim == 1 else y.shape[1]
+            if n_targets != len(self._y_offset):
+                raise ValueError(
+                    f"y has {n_targets} targets, but {len(self._y_offset)} at the first call."
+                )
+            inputs, targets = self._scaled(X), self._scaled_targets(y)
+        self.n_samples_seen_ += len(X)
+        n_batches = -(-len(X) // min(self.batch_size or len(X), len(X)))
+        inference = Inference(
+            self._architecture, self._theta, inputs, targets, self._generator,
+            self.n_samples_seen_, self.n_draws, n_batches, late=1.0, annealed=0.0,
+        )  # fmt: skip
+        if getattr(self, "_adam", None) is not None:
+            inference.adam = self._adam
+        record = train(
+            inference,
+            n_epochs=1,
+            learning_rate=self.learning_rate,
+            generator=self._generator,
+            batch_size=self.batch_size,
+            schedule="constant",
+        )
+        self._adam = inference.adam
+        self.elbo_curve_ = [*self.elbo_curve_, *(-loss for loss in record.losses)]
+        self._publish()
+        self._warn(inference.n_failures)
+        return self
+
+    def _validated(self, X, y, reset):
+        X, y = validate_data(
+            self, X, y, dtype=np.float64, order="C", y_numeric=True, multi_output=True, reset=reset
+        )
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = column_or_1d(y, warn=True)
+        return X, y.astype(np.float64)
+
+    def _learn_scales(self, X, y):
+        targets = y.reshape(len(y), -1)
+        self._y_ndim = y.ndim
+        self._y_offset, self._y_scale = np.zeros(targets.shape[1]), np.ones(targets.shape[1])
+        if self.normalize_y:
+            self._y_offset, self._y_scale = targets.mean(axis=0), _safe_scale(targets)
+        # Length scales absorb any scale of the inputs; this is for numerics alone.
+        self._X_offset, self._X_scale = X.mean(axis=0), _safe_scale(X)
+
+    def _scaled(self, X):
+        return (X - self._X_offset) / self._X_scale
+
+    def _scaled_targets(self, y):
+        return (y.reshape(len(y), -1) - self._y_offset) / self._y_scale
+
+    def _split(self, n, generator):
+        n_held_out = max(1, round(self.validation_fraction * n))
+        if n - n_held_out < 1:
+            raise ValueError(
+                f"early_stopping=True needs at least 2 samples to hold one out, got n_samples={n}."
+            )
+        seed = int(generator.integers(2**31))
+        return train_test_split(np.arange(n), test_size=n_held_out, random_state=seed)
+
+    def _start(self, inputs, targets, generators):
+        self._architecture = Architecture(
+            inputs.shape[1],
+            targets.shape[1],
+            min(self.n_inducing, len(np.unique(inputs, axis=0))),
+            self.width or inputs.shape[1],
+            self.n_layers,
+            self.posterior,
+        )
+        self._theta = np.zeros(self._architecture.size())
+        parameters = self._architecture.views(self._theta)
+        with threadpool_limits(limits=1, user_api="blas"):
+            start(self._architecture, parameters, inputs, targets, generators[0])
+        self._generator = generators[1]
+        self._noise = draw_noise(self._architecture, generators[2], self.n_prediction_draws, 1)
+
+    def _warn(self, n_failures):
+        if n_failures:
+            warnings.warn(
+                f"A Gram matrix was numerically singular {n_failures} times; up to a hundredth "
+                "of its diagonal was added. Lower 'n_inducing' or 'learning_rate', or remove "
+                "rows of X that are nearly the same.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _publish(self):
+        for name, value in self._fitted_so_far().items():
+            setattr(self, name, value)
+
+    def _fitted_so_far(self):
+        """Attributes with which the estimator predicts as it stands."""
+        p = self._architecture.views(self._theta)
+        private = ("_X", "_y", "_architecture", "_noise")
+        known = {k: v for k, v in vars(self).items() if k.startswith(private)}
+        noise = np.exp(p["log_noise"]) * self._y_scale**2
+        return {
+            **known,
+            "_theta": self._theta.copy(),
+            "n_features_in_": self.n_features_in_,
+            "length_scales_": np.exp(p["log_length_scales"]) * self._X_scale,
+            "hidden_length_scales_": np.exp(p["log_lengths"]),
+            "heights_": np.exp(p["log_heights"]),
+            "noise_variance_": float(noise[0]) if self._y_ndim == 1 else noise,
+            "inducing_inputs_": p["inducing"] * self._X_scale + self._X_offset,
+        }
+
+    def predict_distribution(self, X):
+        """Predictive distribution of new observations, noise included.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        distribution : PredictiveMixture, or list of PredictiveMixture
+            One Gaussian a draw of the Gram matrices; with several targets a list of one
+            mixture a target.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        inputs = self._scaled(X)
+        parameters = self._architecture.views(self._theta)
+        with threadpool_limits(limits=1, user_api="blas"):
+            parts = [
+                predict(self._architecture, parameters, inputs[i : i + _BLOCK], self._noise)
+                for i in range(0, len(inputs), _BLOCK)
+            ]
+        means = np.concatenate([m for m, _ in parts], axis=2)
+        variances = np.concatenate([v for _, v in parts], axis=2)
+        noise = np.exp(parameters["log_noise"])
+        weights = np.full(len(means), 1 / len(means))
+        mixtures = [
+            PredictiveMixture(weights, means[:, t].T, variances[:, t].T + noise[t]).scaled(
+                float(self._y_offset[t]), float(self._y_scale[t])
+            )
+            for t in range(means.shape[1])
+        ]
+        return mixtures[0] if self._y_ndim == 1 else mixtures
+
+    def predict(self, X, *, return_std=False, quantiles=None, return_distribution=False):
+        """Predict the target: the mean of the predictive distribution.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        return_std : bool, default=False
+            Return the predictive standard deviation, too.
+        quantiles : float or array-like of shape (n_quantiles,), default=None
+            Return these predictive quantiles instead; one target only.
+        return_distribution : bool, default=False
+            Return what ``predict_distribution`` returns instead.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        std : ndarray of the shape of y
+            Only with ``return_std=True``.
+        quantiles : ndarray of shape (n_samples, n_quantiles)
+            In place of y, if ``quantiles`` is given.
+        distribution : PredictiveMixture, or list of PredictiveMixture
+            In place of y, if ``return_distribution=True``.
+
+        Raises
+        ------
+        ValueError
+            More than one of the keywords is used, or ``quantiles`` with several targets.
+        """
+        check_is_fitted(self)
+        if self._y_ndim == 1:
+            return super().predict(
+                X,
+                return_std=return_std,
+                quantiles=quantiles,
+                return_distribution=return_distribution,
+            )
+        if quantiles is not None:
+            self._refuse_several_targets("quantiles")
+        mixtures = self.predict_distribution(X)
+        if return_distribution:
+            return mixtures
+        mean = np.column_stack([m.mean() for m in mixtures])
+        return (mean, np.column_stack([m.std() for m in mixtures])) if return_std else mean
+
+    def _refuse_several_targets(self, what):
+        check_is_fitted(self)
+        if self._y_ndim > 1:
+            raise ValueError(
+                f"{what}: not available with several targets; use predict_distribution, "
+                "which gives one mixture a target."
+            )
+
+    def predict_interval(self, X, coverage=0.9):
+        self._refuse_several_targets("predict_interval")
+        return super().predict_interval(X, coverage)
+
+    def sample_y(self, X, n_samples=1, random_state=0):
+        self._refuse_several_targets("sample_y")
+        return super().sample_y(X, n_samples, random_state)
+
+    def log_predictive_density(self, X, y):
+        self._refuse_several_targets("log_predictive_density")
+        return super().log_predictive_density(X, y)
+
+    predict_interval.__doc__ = ProbabilisticRegressorMixin.predict_interval.__doc__
+    sample_y.__doc__ = ProbabilisticRegressorMixin.sample_y.__doc__
+    log_predictive_density.__doc__ = ProbabilisticRegressorMixin.log_predictive_density.__doc__
+
+
+def _safe_scale(X):
+    """Standard deviation of each column, 1 for (nearly) constant ones."""
+    scale = X.std(axis=0)
+    constant = scale <= 10 * np.finfo(float).eps * np.maximum(np.abs(X.mean(axis=0)), 1e-300)
+    return np.where(constant, 1.0, scale)
