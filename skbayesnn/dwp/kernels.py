@@ -7,6 +7,8 @@ matrices everywhere; any rotation of F gives the same numbers.
 
 import numpy as np
 
+from skbayesnn.numerics.exponential import capped_exp
+
 
 def extended(features, constant):
     """Columns ``[F, −½|F|² + constant, 1]``: one product gives every exponent.
@@ -52,9 +54,9 @@ def squared_exponential(left, right, log_height):
     a, b = extended(left, log_height), extended(right, 0.0)
     b[:, [-2, -1]] = b[:, [-1, -2]]
     gram = a @ b.T
-    # Rounding must not give a correlation above one.
-    np.minimum(gram, log_height, out=gram)
-    return np.exp(gram, out=gram)
+    # The cap: rounding must not give a correlation above one.
+    capped_exp(gram, float(log_height))
+    return gram
 
 
 def squared_exponential_adjoint(left, right, gram, d_gram):

@@ -16,7 +16,7 @@ from skbayesnn.dwp.kernels import (
 )
 from skbayesnn.numerics.factors import cholesky, cholesky_adjoint, inverse, multiply_lower
 
-JITTER = 1e-6
+JITTER = 1e-8
 """What is added to the diagonal of every Gram matrix, as a part of the height."""
 
 
@@ -89,7 +89,7 @@ def condition_adjoint(c, d_factor, d_weights, d_variance):
     d_left, d_right : ndarray of shapes (P, k) and (n, k)
     d_log_height : float
     """
-    d_weights -= 2.0 * d_variance[:, None] * c.weights
+    d_weights -= c.weights * (2.0 * d_variance)[:, None]
     d_cross = multiply_lower(c.inverse, d_weights, transposed=True)
     d_factor -= d_cross.T @ c.weights
     d_gram = cholesky_adjoint(c.factor, c.inverse, d_factor)

@@ -230,7 +230,7 @@ def start_output(architecture, parameters, X, Y, n_total, generator, n_draws=4):
 
 
 def start(
-    architecture, parameters, X, Y, generator, max_rows=1000, noise=0.2, stretch=2.0, gp=None
+    architecture, parameters, X, Y, generator, max_rows=1000, noise=0.03, stretch=4.0, gp=None
 ):
     """Set all parameters.
 

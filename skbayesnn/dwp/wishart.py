@@ -1,18 +1,27 @@
 """Generalised singular Wishart distributions: densities, draws, divergences (section 3).
 
-A draw of the Gram matrix of P points with ν features is G = C C', C = L S, with L L' the
-prior's scale matrix and S (P, r), r = min(ν, P), lower trapezoidal with positive diagonal.
+A draw of the Gram matrix of P points with ν features is G = L S S' L', L L' the prior's
+scale matrix and S (P, r), r = min(ν, P).
 
-- Under the (singular) Wishart prior, S_jj² ~ Gamma((ν − j + 1)/2, ½) and S_ij ~ N(0, 1)
-  below the diagonal (Bartlett).
-- Under the approximate posterior, S = A T B, with A (P, P) and B (r, r) lower triangular
-  and T_jj² ~ Gamma(α_j, β_j), T_ij ~ N(μ_ij, σ_ij²): the AB-generalised singular Wishart.
-  B = I gives the A-generalised one, A = B = I the generalised one.
+- Under the (singular) Wishart prior, S is lower trapezoidal, S_jj² ~ Gamma((ν − j + 1)/2, ½)
+  and S_ij ~ N(0, 1) below the diagonal (Bartlett).
+- Under the approximate posterior, S = A T B, A (P, P) invertible, B (r, r) lower
+  triangular, T lower trapezoidal, T_jj² ~ Gamma(α_j, β_j) and T_ij ~ N(μ_ij, σ_ij²): the
+  AB-generalised singular Wishart. B = I gives the A-generalised one, A = B = I the
+  generalised one.
 
-The map from S to G is the same on both sides, so log Q(G) − log P(G) is that of S, in
-which L does not appear: the divergence of the posterior from the prior is the same for
-every scale matrix. It is a sum of moments of gamma and normal variables, which
-:func:`divergence` has in closed form where the paper averages log Q − log P over draws.
+Densities are those of Z = S S' in the volume of its first r columns, on and below the
+diagonal, which determine a matrix of rank r. With S₁ the first r rows of S,
+
+    dZ = 2^r Π_j S_jj^(P−j+1) dS (trapezoidal S),
+    d(A Z A') = |A|^r (|(A S)₁| / |S₁|)^(P+1−r) dZ,
+
+so the prior's log-density has (ν − P − 1) log|S₁| and the posterior's, beside that of T,
+−r log|A| − (P + 1 − r) (log|S₁| − log|(T B)₁|). The scale matrix L changes both alike and
+drops out of log Q − log P. There, log|S₁| has the factor r − ν: it vanishes where ν ≤ P, and
+where ν > P it is log|A| + log|T B|. What is left are moments of gamma and normal
+variables, so the divergence of the posterior from the prior is in closed form for every
+scale matrix (:func:`divergence`), where the paper averages log Q − log P over draws.
 """
 
 import numpy as np
@@ -58,8 +67,8 @@ def parameter_shapes(posterior, n_points, width):
     -------
     shapes : dict of str to tuple
         ``mean`` and ``log_std`` of the elements of T below the diagonal; ``log_square``, the
-        log of the mean α/β of T_jj², and ``log_shape``, log α; ``left`` and ``right``, the
-        matrices A and B with the log of their diagonals.
+        log of the mean α/β of T_jj², and ``log_shape``, log α; ``left``, the matrix A; and
+        ``right``, the matrix B with the log of its diagonal.
     """
     rank = min(width, n_points)
     shapes = {
@@ -80,6 +89,8 @@ def prior_parameters(posterior, n_points, width):
     rank = min(width, n_points)
     shape = 0.5 * (width - np.arange(rank))
     out = {k: np.zeros(s) for k, s in parameter_shapes(posterior, n_points, width).items()}
+    if "left" in out:
+        out["left"][:] = np.eye(n_points)
     out["log_shape"][:] = np.log(shape)
     out["log_square"][:] = np.log(2 * shape)
     return out
@@ -118,7 +129,7 @@ class Draws:
         self.diagonal = np.sqrt(self.gamma * np.exp(p["log_square"]) / self.shape)
         j = np.arange(rank)
         self.bartlett[:, j, j] = self.diagonal
-        self.left = triangular(p["left"]) if "left" in p else None
+        self.left = p.get("left")
         self.right = triangular(p["right"]) if "right" in p else None
         self.inner = self.bartlett if self.right is None else self.bartlett @ self.right
         self.factors = self.inner if self.left is None else self.left @ self.inner
@@ -136,8 +147,7 @@ class Draws:
         """
         out = {}
         if self.left is not None:
-            product = np.einsum("dij,dkj->ik", d_factors, self.inner, optimize=True)
-            out["left"] = triangular_adjoint(self.left, product)
+            out["left"] = np.einsum("dij,dkj->ik", d_factors, self.inner, optimize=True)
             d_factors = self.left.T @ d_factors
         if self.right is not None:
             product = np.einsum("dij,dik->jk", self.bartlett, d_factors, optimize=True)
@@ -171,11 +181,12 @@ def draw(parameters, generator, n_draws):
 
 
 def log_prior(factors, width):
-    """Log-density of S under the prior (eq. 11, in S).
+    """Log-density of S S' under the prior with L = I (eq. 11).
 
     Parameters
     ----------
     factors : ndarray of shape (..., P, r)
+        S, any factor of the matrix.
     width : int
         ν.
 
@@ -184,17 +195,27 @@ def log_prior(factors, width):
     log_density : ndarray of shape (...)
     """
     n_points, rank = factors.shape[-2:]
-    j = np.arange(rank)
-    shape = 0.5 * (width - j)
-    log_diagonal = np.log(factors[..., j, j])
-    constant = (np.log(2) * (1 - shape) - gammaln(shape)).sum()
-    constant -= 0.5 * _LOG_2PI * below(n_points, rank).sum()
     squares = (factors**2).sum(axis=(-2, -1))
-    return constant + ((2 * shape - 1) * log_diagonal).sum(axis=-1) - 0.5 * squares
+    power = width - n_points - 1
+    constant = _prior_constant(n_points, width) - rank * np.log(2)
+    return constant + power * _log_top(factors) - 0.5 * squares
+
+
+def _log_top(factors):
+    """log |S₁|."""
+    return np.linalg.slogdet(factors[..., : factors.shape[-1], :])[1]
+
+
+def _prior_constant(n_points, width):
+    """Of the log-density of the trapezoidal S."""
+    rank = min(width, n_points)
+    shape = 0.5 * (width - np.arange(rank))
+    constant = (np.log(2) * (1 - shape) - gammaln(shape)).sum()
+    return constant - 0.5 * _LOG_2PI * below(n_points, rank).sum()
 
 
 def log_posterior(draws):
-    """Log-density of the draws of S under the posterior they come from (eqs 12 to 14, in S).
+    """Log-density of S S' under the posterior that the draws come from (eqs 12 to 14).
 
     Parameters
     ----------
@@ -209,40 +230,42 @@ def log_posterior(draws):
     j = np.arange(rank)
     shape, log_rate = draws.shape, p["log_shape"] - p["log_square"]
     log_t = np.log(draws.diagonal)
+    # The density of T …
     density = np.log(2) + shape * log_rate - gammaln(shape) + (2 * shape - 1) * log_t
     density = (density - np.exp(log_rate) * draws.diagonal**2).sum(axis=-1)
     standard = np.where(draws.below, (t - p["mean"]) * np.exp(-p["log_std"]), 0.0)
     density -= 0.5 * (standard**2).sum(axis=(-2, -1))
     density -= np.where(draws.below, p["log_std"] + 0.5 * _LOG_2PI, 0.0).sum()
-    if draws.left is not None:
-        density -= np.minimum(np.arange(1, n_points + 1), rank) @ np.diagonal(p["left"])
+    # … of T B, of T B B' T', and of A T B B' T' A'.
     if draws.right is not None:
-        density -= (n_points - j) @ np.diagonal(p["right"])
+        log_b = np.diagonal(p["right"])
+        density -= (n_points - j) @ log_b
+        log_t = log_t + log_b
+    density -= rank * np.log(2) + log_t @ (n_points - j)
+    if draws.left is not None:
+        density -= rank * np.linalg.slogdet(draws.left)[1]
+        power = n_points + 1 - rank
+        density -= power * (_log_top(draws.factors) - log_t.sum(axis=-1))
     return density
 
 
-def log_volume(factors, scale_factor):
-    """Log of the volume ratio between G = (L S)(L S)' and S: log-density in G is less by it.
-
-    The volume in G is that of its first r columns on and below the diagonal, which
-    determine a matrix of rank r.
+def log_volume(rank, scale_factor):
+    """Log of the volume ratio between L Z L' and Z; log-densities in L Z L' are less by it.
 
     Parameters
     ----------
-    factors : ndarray of shape (..., P, r)
+    rank : int
+        r, that of Z.
     scale_factor : ndarray of shape (P, P)
-        L.
+        L, lower triangular.
 
     Returns
     -------
-    log_volume : ndarray of shape (...)
+    log_volume : float
     """
-    n_points, rank = factors.shape[-2:]
-    j = np.arange(rank)
     log_scale = np.log(np.diagonal(scale_factor))
-    log_c = np.log(factors[..., j, j]) + log_scale[:rank]
-    counts = np.minimum(np.arange(1, n_points + 1), rank)
-    return counts @ log_scale + rank * np.log(2) + log_c @ (n_points - j)
+    power = len(log_scale) + 1 - rank
+    return rank * log_scale.sum() + power * log_scale[:rank].sum()
 
 
 def divergence(parameters, width, gradient=True):
@@ -266,8 +289,8 @@ def divergence(parameters, width, gradient=True):
     j = np.arange(rank)
     low = below(n_points, rank)
     shape, log_rate = np.exp(p["log_shape"]), p["log_shape"] - p["log_square"]
-    prior_power = width - j - 1.0  # that of S_jj in the prior, plus one gives ν − j
-    left = triangular(p["left"]) if "left" in p else None
+    prior_power = width - j - 1.0  # of S_jj in the prior's density of a trapezoidal S
+    left = p.get("left")
     right = triangular(p["right"]) if "right" in p else None
 
     # Moments of T.
@@ -277,20 +300,18 @@ def divergence(parameters, width, gradient=True):
     t_mean[j, j] = ratio * np.sqrt(square)
     t_var[j, j] = square * (1 - ratio**2)
 
-    # E log q(T), with the volumes of A and B, and E log p(S) without its constants.
+    # The mean of log Q − log P, see above.
     log_s = 0.5 * (digamma(shape) - log_rate)
     value = (np.log(2) - gammaln(shape) + (shape - 0.5) * digamma(shape)).sum()
     value += (0.5 * log_rate - shape).sum() - prior_power @ log_s
     value -= np.where(low, 0.5 + p["log_std"], 0.0).sum()
-    left_counts = np.minimum(np.arange(1, n_points + 1), rank).astype(float)
-    left_counts[:rank] += prior_power
     right_counts = n_points - j + prior_power
     if left is not None:
-        value -= left_counts @ np.diagonal(p["left"])
+        value -= width * np.linalg.slogdet(left)[1]
     if right is not None:
         value -= right_counts @ np.diagonal(p["right"])
-    prior_shape = 0.5 * (width - j)
-    value -= (np.log(2) * (1 - prior_shape) - gammaln(prior_shape)).sum()
+    # The normal elements' log 2π is in both densities.
+    value -= _prior_constant(n_points, width) + 0.5 * _LOG_2PI * low.sum()
     left_sq = np.ones(n_points) if left is None else (left**2).sum(axis=0)
     right_sq = np.ones(rank) if right is None else (right**2).sum(axis=1)
     inner = t_mean if right is None else t_mean @ right
@@ -303,9 +324,8 @@ def divergence(parameters, width, gradient=True):
     d_var = 0.5 * np.outer(left_sq, right_sq)
     d_mean = s_mean
     if left is not None:
-        d_left = np.tril(s_mean @ inner.T) + left * (t_var @ right_sq)
-        out["left"] = triangular_adjoint(left, d_left)
-        out["left"].ravel()[:: n_points + 1] -= left_counts
+        out["left"] = s_mean @ inner.T + left * (t_var @ right_sq)
+        out["left"] -= width * np.linalg.inv(left).T
         d_mean = left.T @ s_mean
     if right is not None:
         d_right = np.tril(t_mean.T @ d_mean) + right * (left_sq @ t_var)[:, None]

@@ -96,9 +96,12 @@ def cholesky_adjoint(factor, inverse_factor, d_factor):
     >>> cholesky_adjoint(L, 1 / L, np.array([[1.0]]))  # d sqrt(a) / da = 1 / (2 sqrt(a))
     array([[0.25]])
     """
-    middle = np.tril(factor.T @ np.tril(d_factor))
-    middle.ravel(order="K")[:: len(middle) + 1] *= 0.5
-    out = inverse_factor.T @ middle @ inverse_factor
+    middle = np.asfortranarray(np.tril(d_factor))
+    middle = np.tril(blas.dtrmm(1.0, factor, middle, lower=1, trans_a=1, overwrite_b=1))
+    np.fill_diagonal(middle, 0.5 * np.diagonal(middle))
+    out = np.asfortranarray(middle)
+    out = blas.dtrmm(1.0, inverse_factor, out, lower=1, trans_a=1, overwrite_b=1)
+    out = blas.dtrmm(1.0, inverse_factor, out, side=1, lower=1, overwrite_b=1)
     return 0.5 * (out + out.T)
 
 

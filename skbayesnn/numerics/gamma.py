@@ -1,6 +1,5 @@
 """Gamma variables as smooth functions of their shape, at a fixed uniform variable."""
 
-import numpy as np
 from scipy.special import gammaincinv
 
 # Relative step of the difference quotient: quantiles are accurate to about 1e-14, so
