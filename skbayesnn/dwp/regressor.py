@@ -32,7 +32,121 @@ _SCORE_STEPS = 50
 class DeepWishartRegressor(
     CallbackSupportMixin, ProbabilisticRegressorMixin, RegressorMixin, BaseEstimator
 ):
-    """DOCSTRING"""
+    """Regressor by a deep Wishart process: a Gaussian process whose kernel is learned in layers.
+
+    The Gram matrix of the inputs passes through ``n_layers`` hidden layers, each of which
+    draws a new Gram matrix from a Wishart distribution around a squared exponential kernel of
+    the one before; a Gaussian process with the last kernel gives the function. Posterior
+    over the Gram matrices: the AB-generalised singular Wishart of Ober et al. (UAI 2023).
+    With ``n_layers=0`` it is a sparse Gaussian process. The predictive distribution is a
+    mixture of one Gaussian a draw of the Gram matrices.
+
+    Training starts from a Gaussian process with a length scale an input, fitted to at most
+    1000 rows, that is passed through all hidden layers. So a deep model begins about as good
+    as a shallow one; the bound is then raised by Adam. Inputs are used as given, and their
+    scale does not matter.
+
+    Parameters
+    ----------
+    n_layers : int, default=2
+        Hidden layers.
+    posterior : {"ab-gw", "a-gw", "gw"}, default="ab-gw"
+        Family of the approximate posterior, from the largest to the smallest.
+    n_inducing : int, default=100
+        Inducing points; the distinct rows of X where they are fewer. A step costs their cube
+        and their square times the rows. Accuracy rises with it on tables of a thousand rows
+        and more.
+    width : int or None, default=None
+        Degrees of freedom of every hidden Gram matrix; None for the number of inputs. Large
+        values make a layer nearly deterministic.
+    n_draws : int, default=10
+        Draws of the Gram matrices a step, in the last steps; before, one.
+    n_prediction_draws : int, default=50
+        Draws that predictions mix.
+    learning_rate : float, default=0.01
+        Of Adam, at the start.
+    schedule : {"drop", "constant", "cosine"}, default="drop"
+        How the learning rate falls over the epochs: "drop" to a tenth after three quarters.
+    n_epochs : int or "auto", default="auto"
+        Passes over the rows; "auto" takes at least 20, and as many as make AUTO steps.
+    batch_size : int or None, default=1000
+        Rows a step; None for all.
+    early_stopping : bool, default=False
+        Hold out rows and stop when their log density has not risen for
+        ``n_iter_no_change`` scores, one about every fifty steps; put back the best
+        parameters. The bound rarely overfits, so this is for saving time.
+    validation_fraction : float, default=0.1
+        Part of the rows held out.
+    n_iter_no_change : int, default=10
+    tol : float, default=0.0
+        Least rise of the held-out score, in nats a row, that counts.
+    normalize_y : bool, default=True
+        Standardise targets inside. All outputs are in the units of y either way.
+    random_state : int, numpy.random.RandomState or None, default=None
+        Rows for the start, draws, batches, the draws that predictions mix.
+
+    Attributes
+    ----------
+    length_scales_ : ndarray of shape (n_features_in_,)
+        Of the first kernel, in the units of X: long ones for inputs that do not matter. With
+        hidden layers their ratios count, since later layers stretch distances, too.
+    hidden_length_scales_ : ndarray of shape (n_layers,)
+        Of the kernels after the first, in units of the features.
+    heights_ : ndarray of shape (n_layers + 1,)
+        Of all kernels, for standardised targets.
+    noise_variance_ : float, or ndarray of shape (n_targets,)
+        In squared units of y.
+    inducing_inputs_ : ndarray of shape (n_inducing, n_features_in_)
+        In the units of X.
+    elbo_curve_ : list of float
+        Evidence lower bound a row of each epoch, in nats of the standardised target, at the
+        draws of its steps.
+    validation_scores_ : list of float
+        Held-out mean log density of the standardised target.
+    n_samples_seen_ : int
+        Rows that the prior is weighed against.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Where X has string column names.
+
+    See Also
+    --------
+    skbayesnn.UDNRegressor : Networks that infer their depth, for many rows.
+    sklearn.gaussian_process.GaussianProcessRegressor : One layer, exact.
+
+    Notes
+    -----
+    The features of new rows are drawn from their distribution given those of the inducing
+    points, with one set of standard normal numbers a draw for all rows, so that a
+    prediction does not depend on the other rows.
+
+    With several targets, which share the Gram matrices, ``predict`` gives
+    (n_samples, n_targets), with ``return_std`` as well, and ``predict_distribution`` a list
+    of one mixture a target; the methods that need a single mixture (quantiles, intervals,
+    samples, densities) raise a ``ValueError``.
+
+    What was tried to make depth train:
+
+    TRIED
+
+    References
+    ----------
+    S. W. Ober, B. Anson, E. Milsom and L. Aitchison, "An improved variational approximate
+    posterior for the deep Wishart process", UAI 2023.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skbayesnn.dwp import DeepWishartRegressor
+    >>> X = np.linspace(-2, 2, 80)[:, None]
+    >>> y = np.sin(3 * X[:, 0]) + 0.1 * np.random.default_rng(0).normal(size=80)
+    >>> model = DeepWishartRegressor(n_inducing=20, n_epochs=100, random_state=0).fit(X, y)
+    >>> mean, std = model.predict(X, return_std=True)
+    >>> mean.shape, bool(0.08 < std.mean() < 0.2)
+    ((80,), True)
+    >>> model.predict_interval(X[:3]).shape
+    (3, 2)
+    """
 
     def __init__(
         self,
