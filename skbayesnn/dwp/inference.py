@@ -7,6 +7,11 @@ from scipy.special import logsumexp
 from skbayesnn.dwp.objective import LOG_2PI, draw_noise, loss_and_gradient, predict
 from skbayesnn.numerics.training import GradientModel
 
+MATRIX_RATE = 0.1
+"""Learning rate of A and B, as a part of that of the rest: their many elements move together,
+and at the full rate their noise undoes a deep model (yacht, five layers, 1000 steps:
+held-out log density −1.04, against −0.03)."""
+
 
 class Inference(GradientModel):
     """The evidence lower bound as the training loop wants it.
@@ -38,10 +43,12 @@ class Inference(GradientModel):
 
     def __init__(
         self, architecture, theta, X, Y, generator, n_total, n_draws, n_steps, *,
-        late=0.1, annealed=0.1, held_out=None, score_every=1,
+        late=0.02, annealed=0.1, held_out=None, score_every=1,
     ):  # fmt: skip
         blocks = {name: int(np.prod(s)) for name, s in architecture.shapes().items()}
-        super().__init__(theta, len(X), {k: size for k, size in blocks.items() if size})
+        blocks = {k: size for k, size in blocks.items() if size}
+        rates = {k: MATRIX_RATE for k in blocks if k.startswith(("left", "right"))}
+        super().__init__(theta, len(X), blocks, rates)
         self.architecture, self.generator = architecture, generator
         self.X, self.Y = X, Y
         self.n_total, self.n_draws = n_total, n_draws

@@ -21,8 +21,10 @@ from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.training import SCHEDULES, CallbackTasks, train
 from skbayesnn.predictive import PredictiveMixture
 
-# Steps of training where n_epochs="auto", and epochs at least.
-_AUTO_STEPS, _AUTO_EPOCHS = 2000, 20
+# Steps of training where n_epochs="auto": with one batch an epoch, and with several.
+_AUTO_STEPS, _AUTO_BATCH_STEPS = 800, 2500
+# And epochs at least.
+_AUTO_EPOCHS = 20
 # Rows of X that prediction handles at a time.
 _BLOCK = 2000
 # Optimiser steps between two scores of the held-out rows.
@@ -52,7 +54,7 @@ class DeepWishartRegressor(
         Hidden layers.
     posterior : {"ab-gw", "a-gw", "gw"}, default="ab-gw"
         Family of the approximate posterior, from the largest to the smallest.
-    n_inducing : int, default=100
+    n_inducing : int, default=200
         Inducing points; the distinct rows of X where they are fewer. A step costs their cube
         and their square times the rows. Accuracy rises with it on tables of a thousand rows
         and more.
@@ -68,7 +70,8 @@ class DeepWishartRegressor(
     schedule : {"drop", "constant", "cosine"}, default="drop"
         How the learning rate falls over the epochs: "drop" to a tenth after three quarters.
     n_epochs : int or "auto", default="auto"
-        Passes over the rows; "auto" takes at least 20, and as many as make AUTO steps.
+        Passes over the rows; "auto" takes as many as make 800 steps with one batch an epoch,
+        2500 with several, but at least 20.
     batch_size : int or None, default=1000
         Rows a step; None for all.
     early_stopping : bool, default=False
@@ -153,7 +156,7 @@ class DeepWishartRegressor(
         *,
         n_layers=2,
         posterior="ab-gw",
-        n_inducing=100,
+        n_inducing=200,
         width=None,
         n_draws=10,
         n_prediction_draws=50,
@@ -251,7 +254,8 @@ class DeepWishartRegressor(
         n_batches = -(-n // batch_size)
         n_epochs = self.n_epochs
         if n_epochs == "auto":
-            n_epochs = max(_AUTO_EPOCHS, -(-_AUTO_STEPS // n_batches))
+            n_steps = _AUTO_STEPS if n_batches == 1 else _AUTO_BATCH_STEPS
+            n_epochs = max(_AUTO_EPOCHS, -(-n_steps // n_batches))
         tasks = CallbackTasks(self, X, y, n_epochs, self._fitted_so_far)
         inference = Inference(
             self._architecture,
