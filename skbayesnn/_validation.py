@@ -1,6 +1,7 @@
-"""Checks of constructor parameters, made in ``fit``, worded as scikit-learn words its own.
+"""Checks of constructor parameters, made in ``fit`` and worded as scikit-learn words its own;
+the location and scale of data, with a check that its squares can be held.
 
-scikit-learn's framework for this is private, so these few lines stand in for it.
+scikit-learn's framework for parameters is private, so these few lines stand in for it.
 """
 
 from dataclasses import dataclass
@@ -97,3 +98,36 @@ def check_parameters(estimator, constraints):
                 f"The {name!r} parameter of {type(estimator).__name__} must be {text}. "
                 f"Got {value!r} instead."
             )
+
+
+def location_and_scale(values, name):
+    """Mean and standard deviation of each column; 1 for the deviation of a constant one.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples,) or (n_samples, n_columns)
+    name : str
+        What the values are, for the error message.
+
+    Returns
+    -------
+    location, scale : float or ndarray of shape (n_columns,)
+
+    Raises
+    ------
+    ValueError
+        If the square of a standard deviation leaves the range of doubles.
+    """
+    # Divided first: squares of very large or small numbers overflow or vanish.
+    unit = np.abs(values).max(axis=0)
+    unit = np.where(unit == 0.0, 1.0, unit)
+    scaled = values / unit
+    deviation = scaled.std(axis=0)
+    # A constant's deviation is rounding error.
+    scale = np.where(deviation > 1e-14, unit * deviation, 1.0)
+    if not ((scale > 1e-153) & (scale < 1e153)).all():
+        raise ValueError(
+            f"{name} has a standard deviation of {scale.min():.0e} to {scale.max():.0e}, "
+            f"whose square a float cannot hold; multiply {name} by a constant."
+        )
+    return unit * scaled.mean(axis=0), scale

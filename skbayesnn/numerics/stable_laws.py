@@ -133,7 +133,7 @@ def log_density_by_quadrature(t, a):
     return log_g - log(k * pi)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=128)
 def positive_stable_table(a):
     """Tabulate the log-density of log S for one index.
 
@@ -225,3 +225,12 @@ def log_density(t, table):
             total = total * y + table.series[i]
         return log(total) - table.a * t
     return c[0] + h * (c[1] + h * (c[2] + h * c[3]))
+
+
+@kernel
+def log_densities(t, table):
+    """:func:`log_density` of every entry of an array."""
+    out = np.empty(t.shape[0])
+    for i in range(t.shape[0]):
+        out[i] = log_density(t[i], table)
+    return out

@@ -13,19 +13,18 @@ _SWEEPS_A_BLOCK = 100
 
 
 class Prior(NamedTuple):
-    """Index α, scale ν, and log σ² where it is known (None: half-Cauchy prior on σ²)."""
+    """Index α, scale ν, and log σ², each None where it is sampled.
 
-    alpha: float
-    nu: float
+    The priors are in :mod:`skbayesnn.stable.hyper`; σ² is half-Cauchy.
+    """
+
+    alpha: float | None
+    nu: float | None
     log_noise: float | None
-
-    def log_units(self, log_masses):
-        """log(ν q^{2/α}): the log-variance of a cell's weight where its scale s is one."""
-        return np.log(self.nu) + (2.0 / self.alpha) * log_masses
 
 
 class Problem(NamedTuple):
-    """What a chain samples from.
+    """What a chain samples from, at given α and ν.
 
     Attributes
     ----------
@@ -34,7 +33,7 @@ class Problem(NamedTuple):
     within : float
         Sum of squares of the targets about those means.
     log_units : ndarray of shape (n_cells,)
-        See :meth:`Prior.log_units`.
+        log(ν q^{2/α}): the log-variance of a cell's weight where its scale s is one.
     table : PositiveStableTable
         Log-density of log s.
     width : float
@@ -74,8 +73,8 @@ class Record(NamedTuple):
         Sweeps a draw.
     cells : ndarray of shape (n_draws, n_cells), float32
         Of each draw what predictions need: log s, or the weights.
-    log_noise : ndarray of shape (n_sweeps,)
-        log σ² after every sweep.
+    log_noise, alpha, log_nu : ndarray of shape (n_sweeps,)
+        log σ², α and log ν after every sweep.
     monitored : ndarray of shape (n_monitored,)
         Distinct rows at which f is followed.
     f : ndarray of shape (n_sweeps, n_monitored)
@@ -85,6 +84,8 @@ class Record(NamedTuple):
     thin: int
     cells: np.ndarray
     log_noise: np.ndarray
+    alpha: np.ndarray
+    log_nu: np.ndarray
     monitored: np.ndarray
     f: np.ndarray
 
@@ -95,26 +96,32 @@ class Record(NamedTuple):
             self.thin,
             self.cells[:n_draws],
             self.log_noise[:n_sweeps],
+            self.alpha[:n_sweeps],
+            self.log_nu[:n_sweeps],
             self.monitored,
             self.f[:n_sweeps],
         )
 
 
 def make_problem(prior, log_masses, y, counts, within):
-    """Gather what a chain needs to know; the arguments are as in the classes above."""
-    gaussian = prior.alpha == 2.0
+    """Gather what a chain needs to know; the arguments are as in the classes above.
+
+    An α or ν that is sampled is set to one: see :func:`problem_at`.
+    """
+    alpha, nu = prior.alpha or 1.0, prior.nu or 1.0
+    move_noise = prior.log_noise is None
+    problem = Problem(y, counts, within, log_masses, None, 1.0, alpha != 2.0, move_noise)
+    return problem_at(problem, log_masses, alpha, np.log(nu))
+
+
+def problem_at(problem, log_masses, alpha, log_nu):
+    """The problem at other values of α and log ν."""
     # Where all scales are one the table is not looked at, and any will do.
-    a = 0.5 if gaussian else prior.alpha / 2.0
-    width = max(1.0, np.pi * np.sqrt((1.0 / a**2 - 1.0) / 6.0))
-    return Problem(
-        y,
-        counts,
-        within,
-        prior.log_units(log_masses),
-        positive_stable_table(a),
-        width,
-        not gaussian,
-        prior.log_noise is None,
+    a = alpha / 2.0 if problem.move_scales else 0.5
+    return problem._replace(
+        log_units=log_nu + (2.0 / alpha) * log_masses,
+        table=positive_stable_table(a),
+        width=max(1.0, np.pi * np.sqrt((1.0 / a**2 - 1.0) / 6.0)),
     )
 
 
@@ -133,6 +140,8 @@ def new_record(n_cells, monitored, n_draws, thin):
     return Record(
         thin,
         np.empty((n_draws, n_cells), dtype=np.float32),
+        np.empty(n_sweeps),
+        np.empty(n_sweeps),
         np.empty(n_sweeps),
         monitored,
         np.empty((n_sweeps, monitored.size)),

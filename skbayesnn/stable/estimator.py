@@ -11,14 +11,20 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from skbayesnn._validation import Interval, Options, check_parameters, positive
+from skbayesnn._validation import (
+    Interval,
+    Options,
+    check_parameters,
+    location_and_scale,
+    positive,
+)
 from skbayesnn.base import ProbabilisticRegressorMixin
-from skbayesnn.numerics.diagnostics import effective_sample_size, r_hat
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.predictive import PredictiveMixture
-from skbayesnn.stable.chain import Prior, make_problem, run_chain, sweep_blocks
+from skbayesnn.stable.chain import Prior, make_problem, problem_at, run_chain, sweep_blocks
 from skbayesnn.stable.face_cells import FaceCells
 from skbayesnn.stable.line_cells import LineCells
+from skbayesnn.stable.summary import fitted_attributes
 from skbayesnn.stable.units import UnitCells
 
 _MAX_MONITORED = 100
@@ -42,13 +48,14 @@ class StableNNRegressor(
 
     Parameters
     ----------
-    alpha : float, default=1.1
+    alpha : float or "sample", default=1.1
         Index of stability of the weights, in (0, 2]. The smaller, the fewer and larger
         the jumps. 2 is a Gaussian process with the arc-cosine kernel of order zero,
-        ν(1 - 2θ/π), θ the angle between (1, x) and (1, x').
-    nu : float, default=1.0
+        ν(1 - 2θ/π), θ the angle between (1, x) and (1, x'). "sample" infers it under a
+        uniform prior on 0.1, 0.12, …, 1.98.
+    nu : float or "sample", default=1.0
         Scale of the squared weights, above 0, in units of the variance of y (of y
-        squared with ``normalize_y=False``).
+        squared with ``normalize_y=False``). "sample" infers it under a half-Cauchy prior.
     cells : {"auto", "line", "plane", "sampled"}, default="auto"
         How hidden units are put into classes that label the rows alike: "line" and
         "plane", exact, for one and for two inputs; "sampled", `n_units` hyperplanes
@@ -84,8 +91,10 @@ class StableNNRegressor(
         The cells, with their ``log_masses``.
     noise_variance_ : float
         Posterior mean of the noise variance, in the squared units of y.
-    noise_variance_draws_ : ndarray of shape (n_chains * n_draws,)
-        Its draws.
+    alpha_, nu_ : float
+        Posterior medians, where sampled, of the parameters `alpha` and `nu`.
+    noise_variance_draws_, alpha_draws_, nu_draws_ : ndarray of shape (n_chains * n_draws,)
+        The draws of each; all alike where it is given.
     r_hat_ : ndarray of shape (n_monitored,)
         Rank-normalised split R-hat of the function at `monitored_rows_`; near 1 where
         the chains agree.
@@ -93,9 +102,9 @@ class StableNNRegressor(
         Effective number of independent draws of the same, of all sweeps after warm-up.
     monitored_rows_ : ndarray of shape (n_monitored, n_features)
         Up to 100 distinct training rows, spread over the data.
-    noise_r_hat_ : float
-        R-hat of the logarithm of the noise variance.
-    noise_effective_sample_size_ : float
+    parameter_r_hat_ : dict of str to float
+        R-hat of ``"noise_variance"``, and of ``"alpha"`` and ``"nu"`` where sampled.
+    parameter_effective_sample_size_ : dict of str to float
         Effective number of independent draws of the same.
     n_features_in_ : int
         Number of inputs.
@@ -173,8 +182,8 @@ class StableNNRegressor(
         check_parameters(
             self,
             {
-                "alpha": [Interval(Real, 0, 2, "right")],
-                "nu": [positive()],
+                "alpha": [Interval(Real, 0, 2, "right"), Options(("sample",))],
+                "nu": [positive(), Options(("sample",))],
                 "cells": [Options(("auto", "line", "plane", "sampled"))],
                 "n_units": [positive(Integral)],
                 "noise_variance": [positive(), Options(("sample",))],
@@ -220,7 +229,7 @@ class StableNNRegressor(
             self, X, y, dtype=np.float64, order="C", y_numeric=True, ensure_min_samples=2
         )
         y = y.astype(np.float64)
-        self._location, self._scale = _location_and_scale(y) if self.normalize_y else (0.0, 1.0)
+        self._location, self._scale = location_and_scale(y, "y") if self.normalize_y else (0.0, 1.0)
         rows, targets = _distinct_rows(X, (y - self._location) / self._scale)
 
         *chains, rng = spawn_generators(self.random_state, self.n_chains + 1)
@@ -228,14 +237,15 @@ class StableNNRegressor(
         log_noise = None
         if self.noise_variance != "sample":
             log_noise = float(np.log(self.noise_variance) - 2.0 * np.log(self._scale))
-        prior = Prior(float(self.alpha), float(self.nu), log_noise)
+        alpha, nu = (None if v == "sample" else float(v) for v in (self.alpha, self.nu))
+        prior = Prior(alpha, nu, log_noise)
         problem = make_problem(prior, cells.log_masses, *targets)
         monitored = np.unique(
             np.linspace(0, len(rows) - 1, min(len(rows), _MAX_MONITORED)).astype(int)
         )
 
         def attributes(records):
-            return _fitted_attributes(cells, problem, records, rows, self._scale)
+            return fitted_attributes(cells, problem, prior, records, rows, self._scale)
 
         n_blocks = len(sweep_blocks(self.n_warmup, self.n_draws * self.thin))
         context = self._init_callback_context(max_subtasks=self.n_chains, sequential_subtasks=False)
@@ -289,8 +299,10 @@ class StableNNRegressor(
         return cells
 
     def _warn_unless_converged(self):
-        worst = np.max([self.r_hat_.max(), self.noise_r_hat_])
-        fewest = np.min([self.effective_sample_size_.min(), self.noise_effective_sample_size_])
+        worst = np.max([self.r_hat_.max(), *self.parameter_r_hat_.values()])
+        fewest = np.min(
+            [self.effective_sample_size_.min(), *self.parameter_effective_sample_size_.values()]
+        )
         # Written so that NaN, from fewer than four sweeps, is warned about.
         if not (worst <= _MAX_R_HAT and fewest >= _MIN_EFFECTIVE):
             warnings.warn(
@@ -318,28 +330,24 @@ class StableNNRegressor(
         check_is_fitted(self, "noise_variance_draws_")
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         noise = self.noise_variance_draws_ / self._scale**2
+        means, variances = np.empty((2, len(X), noise.size))
         with threadpool_limits(1, user_api="blas"):
-            means, variances = self.cells_.predict(
-                self._problem, self._cell_draws, np.log(noise), self._levels, X
-            )
+            # Each index has laws of its own.
+            for alpha in np.unique(self.alpha_draws_):
+                draws = np.flatnonzero(self.alpha_draws_ == alpha)
+                means[:, draws], variances[:, draws] = self.cells_.predict(
+                    problem_at(self._problem, self.cells_.log_masses, alpha, 0.0),
+                    self._cell_draws[draws],
+                    np.log(noise[draws]),
+                    self._levels[draws],
+                    X,
+                    np.log(self.nu_draws_[draws]),
+                )
         return PredictiveMixture(
             np.full(noise.size, 1.0 / noise.size),
             self._location + self._scale * means,
             self._scale**2 * (variances + noise),
         )
-
-
-def _location_and_scale(y):
-    """Mean and standard deviation of y, the latter one where y is constant."""
-    # Divided first: squares of very large or small numbers leave the range of doubles.
-    unit = np.abs(y).max()
-    if unit == 0.0:
-        return 0.0, 1.0
-    scaled = y / unit
-    deviation = scaled.std()
-    # A constant's deviation is rounding error.
-    scale = unit * deviation if deviation > 1e-14 else 1.0
-    return float(unit * scaled.mean()), float(scale)
 
 
 def _distinct_rows(X, y):
@@ -355,30 +363,3 @@ def _distinct_rows(X, y):
     counts = counts.astype(np.float64)
     means = np.bincount(inverse, weights=y) / counts
     return rows, (means, counts, float(np.sum((y - means[inverse]) ** 2)))
-
-
-def _fitted_attributes(cells, problem, records, rows, scale):
-    """The fitted attributes from the records of the chains, cut to the shortest of them."""
-    n_draws = min(len(record.cells) for record in records)
-    records = [record.first(n_draws) for record in records]
-    thin = records[0].thin
-    noise = scale**2 * np.exp(
-        np.concatenate([record.log_noise[thin - 1 :: thin] for record in records])
-    )
-    followed = np.stack([np.column_stack([r.f, r.log_noise]) for r in records])
-    r_hats, effective = r_hat(followed), effective_sample_size(followed)
-    n_components = noise.size
-    return {
-        "cells_": cells,
-        "noise_variance_": float(noise.mean()),
-        "noise_variance_draws_": noise,
-        "r_hat_": r_hats[:-1],
-        "effective_sample_size_": effective[:-1],
-        "noise_r_hat_": float(r_hats[-1]),
-        "noise_effective_sample_size_": float(effective[-1]),
-        "monitored_rows_": rows[records[0].monitored],
-        "_problem": problem,
-        "_cell_draws": np.concatenate([record.cells for record in records]),
-        # Of each draw the level at which the law of a split is taken, evenly spread.
-        "_levels": (np.random.default_rng(0).permutation(n_components) + 0.5) / n_components,
-    }

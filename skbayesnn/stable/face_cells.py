@@ -10,6 +10,7 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from skbayesnn.stable import plane, plane_split
 from skbayesnn.stable.chain import new_record, start_state
+from skbayesnn.stable.hyper import HyperMoves
 from skbayesnn.stable.splitting import MAX_LOG_VARIANCE, split_draws
 from skbayesnn.stable.units import WeightChain
 
@@ -41,17 +42,19 @@ class FaceCells:
 
     def new_chain(self, problem, prior, monitored, n_draws, thin, rng):
         """A function that runs sweeps of a new chain, and the record that it fills."""
+        moves = HyperMoves(prior, self.log_masses, rng)
+        problem = moves.start(problem)
         state = start_state(problem, prior, rng)
         record = new_record(2 * self.log_masses.size, monitored, n_draws, thin)
         signs = plane.signs(self.arrangement).astype(np.float64)
         pairs = np.ascontiguousarray(plane.neighbours(self.arrangement)[:, :2])
-        chain = WeightChain(signs, problem, state, record, rng, self._gram, pairs)
+        chain = WeightChain(signs, problem, moves, state, record, rng, self._gram, pairs)
         return chain.sweep, record
 
     def _gram(self, variances):
         return plane.signs_gram(self.arrangement, variances)
 
-    def predict(self, problem, draws, log_noise, levels, X):
+    def predict(self, problem, draws, log_noise, levels, X, log_gain):
         """Means and variances of f at new inputs, a Gaussian component a draw.
 
         Parameters
@@ -63,6 +66,8 @@ class FaceCells:
         levels : ndarray of shape (n_draws,)
             The level at which the law of the split of a cell is evaluated for each draw.
         X : ndarray of shape (n_rows, 2)
+        log_gain : ndarray of shape (n_draws,)
+            What each draw adds to ``problem.log_units``.
 
         Returns
         -------
@@ -70,7 +75,7 @@ class FaceCells:
         """
         location = plane_split.locate(self.arrangement, X)
         if not problem.move_scales:
-            return self._predict_gaussian(problem, log_noise, location)
+            return self._predict_gaussian(problem, log_noise, location, log_gain)
         n_cells = self.log_masses.size
         means = location.signs.astype(np.float32) @ draws[:, :n_cells].T
         means = np.ascontiguousarray(means, dtype=np.float64)
@@ -87,11 +92,12 @@ class FaceCells:
             z = split_draws(levels, log_scales, np.log(share), np.log1p(-share), problem.table)
             # A row splits a cell once: 2R - 1, and 4 R (1-R) v.
             means[rows[part]] += draws[:, cell] * np.tanh(0.5 * z)
-            spread = problem.log_units[cell] + log_scales - np.logaddexp(0, z) - np.logaddexp(0, -z)
+            log_variances = problem.log_units[cell] + log_scales + log_gain
+            spread = log_variances - np.logaddexp(0, z) - np.logaddexp(0, -z)
             variances[rows[part]] += 4.0 * np.exp(np.minimum(spread, MAX_LOG_VARIANCE))
         return means, variances
 
-    def _predict_gaussian(self, problem, log_noise, location):
+    def _predict_gaussian(self, problem, log_noise, location, log_gain):
         """The Gaussian process that α = 2 is, for each draw of the noise variance."""
         variances = np.exp(problem.log_units)
         signs = location.signs.astype(np.float64)
@@ -104,10 +110,12 @@ class FaceCells:
         gram = self._gram(variances)
         means = np.empty((len(signs), log_noise.size))
         out = np.empty_like(means)
-        for d, noise in enumerate(np.exp(log_noise)):
+        for d, gain in enumerate(np.exp(log_gain)):
+            # A common factor of all variances: the noise is seen in its units.
+            noise = np.exp(log_noise[d] - log_gain[d])
             factor = cholesky(gram + np.diag(noise / problem.counts), lower=True)
             means[:, d] = cross.T @ cho_solve((factor, True), problem.y)
             explained = solve_triangular(factor, cross, lower=True)
             # Below zero by rounding at most.
-            out[:, d] = np.maximum(variances.sum() - (explained**2).sum(axis=0), 0.0)
+            out[:, d] = gain * np.maximum(variances.sum() - (explained**2).sum(axis=0), 0.0)
         return means, out

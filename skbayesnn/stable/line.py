@@ -60,8 +60,8 @@ def line_log_masses(x):
     masses[1:] = arc(x[:-1], x[1:])
     # From the positive half of the circle: 1 - arc(x[0], x[-1]), without cancellation.
     masses[0] = (np.arctan2(1.0, x[-1]) + np.arctan2(1.0, -x[0])) / np.pi
-    with np.errstate(divide="ignore"):
-        return np.log(masses)
+    # Between denormal numbers a mass may vanish.
+    return np.log(np.maximum(masses, np.finfo(float).tiny))
 
 
 @kernel
@@ -215,7 +215,7 @@ def _draw_variances(
 
 
 @kernel
-def _log_evidence(y, counts, within, log_noise, f_first, steps):
+def log_evidence(y, counts, within, log_noise, f_first, steps):
     """Log-likelihood of log σ² with all of f but f_0 integrated out."""
     noise = exp(log_noise)
     mean, var = f_first, 0.0
@@ -248,8 +248,8 @@ def _move_noise(y, counts, within, n_rows, log_noise, f_first, steps, rng):
     log_ratio = (
         log_noise_prior(proposal)
         - log_noise_prior(log_noise)
-        + _log_evidence(y, counts, within, proposal, f_first, steps)
-        - _log_evidence(y, counts, within, log_noise, f_first, steps)
+        + log_evidence(y, counts, within, proposal, f_first, steps)
+        - log_evidence(y, counts, within, log_noise, f_first, steps)
     )
     return proposal if -rng.standard_exponential() < log_ratio else log_noise
 

@@ -1,14 +1,22 @@
 """The cells of one input as the estimator uses them: chains, and predictions by splitting."""
 
-from functools import partial
 from math import exp, log
 
 import numpy as np
 
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.stable.chain import new_record, start_state
-from skbayesnn.stable.line import arc, function_moments, line_log_masses, sweep_line
+from skbayesnn.stable.hyper import HyperMoves
+from skbayesnn.stable.line import (
+    arc,
+    function_moments,
+    line_log_masses,
+    log_evidence,
+    sweep_line,
+)
 from skbayesnn.stable.splitting import MAX_LOG_VARIANCE, split_draws
+
+_SWEEPS_A_MOVE = 5
 
 
 class LineCells:
@@ -36,9 +44,11 @@ class LineCells:
 
     def new_chain(self, problem, prior, monitored, n_draws, thin, rng):
         """A function that runs sweeps of a new chain, and the record that it fills."""
+        moves = HyperMoves(prior, self.log_masses, rng)
+        problem = moves.start(problem)
         state = start_state(problem, prior, rng)
         record = new_record(self.x.size, monitored, n_draws, thin)
-        return partial(sweep_line, problem=problem, state=state, record=record, rng=rng), record
+        return LineChain(problem, moves, state, record, rng).sweep, record
 
     def _locate(self, x):
         """The cell of each x, and the logarithms of its shares to the left and right of x.
@@ -66,7 +76,7 @@ class LineCells:
             log_left, log_right = np.log(left / (left + right)), np.log(right / (left + right))
         return np.where(inside, cell, 0), log_left, log_right, np.where(cell == 0, -1.0, 1.0)
 
-    def predict(self, problem, log_scales, log_noise, levels, X):
+    def predict(self, problem, log_scales, log_noise, levels, X, log_gain):
         """Means and variances of f at new inputs, a Gaussian component a draw.
 
         Parameters
@@ -77,6 +87,8 @@ class LineCells:
         levels : ndarray of shape (n_draws,)
             The level at which the law of the split of a cell is evaluated for each draw.
         X : ndarray of shape (n_rows, 1)
+        log_gain : ndarray of shape (n_draws,)
+            What each draw adds to ``problem.log_units``.
 
         Returns
         -------
@@ -98,8 +110,38 @@ class LineCells:
                     levels, log_scales[:, j], log_left[rows], log_right[rows], problem.table
                 )
         means, variances = np.empty_like(z), np.empty_like(z)
+        log_scales = log_scales + log_gain[:, None]
         _predict_line(problem, log_scales, log_noise, cell, side, z, means, variances)
         return means, variances
+
+
+class LineChain:
+    """The sweeps of one chain, and between them the moves of α and ν.
+
+    Parameters
+    ----------
+    problem, moves, state, record, rng
+        As everywhere.
+    """
+
+    def __init__(self, problem, moves, state, record, rng):
+        self.problem, self.moves, self.state = problem, moves, state
+        self.record, self.rng = record, rng
+
+    def sweep(self, first, n_sweeps):
+        """Run sweeps."""
+        stride = _SWEEPS_A_MOVE if self.moves.active else n_sweeps
+        for start in range(first, first + n_sweeps, stride):
+            self.problem = self.moves.update(self.problem, self.state, self._log_evidence)
+            n = min(stride, first + n_sweeps - start)
+            sweep_line(start, n, self.problem, self.state, self.record, self.rng)
+            self.moves.write(self.record, start, n)
+
+    def _log_evidence(self, log_variances):
+        """All of f but f_0 integrated out."""
+        y, counts, within = self.problem.y, self.problem.counts, self.problem.within
+        steps = 4.0 * np.exp(np.minimum(log_variances, MAX_LOG_VARIANCE))
+        return log_evidence(y, counts, within, self.state.log_noise[0], self.state.f[0], steps)
 
 
 def arc_to_infinity(x):

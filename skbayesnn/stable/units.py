@@ -10,6 +10,7 @@ draw of v_l: two BLAS-1 calls a unit, O(n M) a sweep. Units that agree on most r
 their weights slowly in this way, so every few sweeps all weights are drawn at once.
 """
 
+from functools import partial
 from math import exp, log, sqrt
 
 import numpy as np
@@ -18,6 +19,7 @@ from scipy.linalg import cho_solve, cholesky, inv, solve_triangular
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.stable.chain import new_record, start_state
 from skbayesnn.stable.collapsed import collapsed_pass, exchange_pass
+from skbayesnn.stable.hyper import HyperMoves
 from skbayesnn.stable.updates import (
     draw_log_noise,
     draw_log_variance,
@@ -67,11 +69,13 @@ class UnitCells:
 
     def new_chain(self, problem, prior, monitored, n_draws, thin, rng):
         """A function that runs sweeps of a new chain, and the record that it fills."""
+        moves = HyperMoves(prior, self.log_masses, rng)
+        problem = moves.start(problem)
         state = start_state(problem, prior, rng)
         record = new_record(self.biases.size, monitored, n_draws, thin)
-        return WeightChain(self._signs, problem, state, record, rng).sweep, record
+        return WeightChain(self._signs, problem, moves, state, record, rng).sweep, record
 
-    def predict(self, problem, weights, log_noise, levels, X):
+    def predict(self, problem, weights, log_noise, levels, X, log_gain):
         """Means and variances (all zero) of f given each draw, (n_rows, n_draws)."""
         means = np.empty((X.shape[0], log_noise.size))
         weights = weights.T.astype(np.float64)
@@ -91,7 +95,7 @@ class WeightChain:
     ----------
     signs : ndarray of shape (n, n_cells)
         T.
-    problem, state, record, rng
+    problem, moves, state, record, rng
         As everywhere.
     row_gram : callable, default=None
         T diag(v) T' from v, where there is a faster way than a matrix product. Scales
@@ -100,11 +104,12 @@ class WeightChain:
         With ``row_gram``: neighbouring cells, for exchanges of their variances.
     """
 
-    def __init__(self, signs, problem, state, record, rng, row_gram=None, pairs=None):
+    def __init__(self, signs, problem, moves, state, record, rng, row_gram=None, pairs=None):
         self.root_counts = np.sqrt(problem.counts)
         self.signs = np.ascontiguousarray((signs * self.root_counts[:, None]).T)
         self.y = problem.y * self.root_counts
-        self.problem, self.state, self.record, self.rng = problem, state, record, rng
+        self.problem, self.moves, self.state = problem, moves, state
+        self.record, self.rng = record, rng
         self.row_gram, self.pairs, self.next_cell = row_gram, pairs, 0
         n_cells, n = self.signs.shape
         by_cells = row_gram is None and n_cells < n
@@ -116,9 +121,11 @@ class WeightChain:
         stride = _SWEEPS_A_JOINT_DRAW if self.problem.move_scales else 1
         for start in range(first, first + n_sweeps, stride):
             self._draw_jointly()
+            n = min(stride, first + n_sweeps - start)
+            self.moves.write(self.record, start, n)
             _sweep_units(
                 start,
-                min(stride, first + n_sweeps - start),
+                n,
                 self.signs,
                 self.y,
                 self.root_counts,
@@ -135,37 +142,52 @@ class WeightChain:
         limit = self.state.log_noise[0] + _LOG_MAX_SIGNAL
         free = self.state.log_variances < limit
         residual = self.y - self.weights[~free] @ self.signs[~free]
-        joint = self._joint(free, residual)
+        self.problem = self.moves.update(
+            self.problem, self.state, partial(self._log_evidence, free, residual)
+        )
+        joint = self._joint(free, self.state.log_variances, residual)
         if self.problem.move_noise:
-            self._move_noise(joint)
+            self._move_noise(joint, free)
         noise = exp(self.state.log_noise[0])
         if self.row_gram is not None and self.problem.move_scales:
             self._draw_scales(joint, noise, limit)
-            joint = self._joint(free, residual)
+            joint = self._joint(free, self.state.log_variances, residual)
         joint.set_noise(noise)
         scale = np.exp(0.5 * self.state.log_variances[free])
         self.weights[free] = scale * joint.draw(self.rng)
 
-    def _joint(self, free, residual):
+    def _log_evidence(self, free, residual, log_variances):
+        """Free weights integrated out, the others given; both have to stay what they are."""
+        if ((log_variances < self.state.log_noise[0] + _LOG_MAX_SIGNAL) != free).any():
+            return -np.inf
+        fixed = log_variances[~free]
+        given = -0.5 * (fixed + self.weights[~free] ** 2 * np.exp(-fixed)).sum()
+        joint = self._joint(free, log_variances, residual)
+        return given + joint.set_noise(exp(self.state.log_noise[0]))
+
+    def _joint(self, free, log_variances, residual):
         """The law of the free weights given the residual, by the smaller linear system."""
-        scale = np.exp(0.5 * self.state.log_variances[free])
+        scale = np.exp(0.5 * log_variances[free])
         if self.gram is not None:
             gram = self.gram[np.ix_(free, free)] * np.outer(scale, scale)
             return _JointByUnits(gram, scale * (self.signs[free] @ residual), residual)
         design = self.signs[free] * scale[:, None]
         if self.row_gram is None:
             return _JointByRows(design, residual, design.T @ design)
-        gram = self.row_gram(np.where(free, np.exp(self.state.log_variances), 0.0))
+        gram = self.row_gram(np.exp(np.where(free, log_variances, -np.inf)))
         gram *= np.outer(self.root_counts, self.root_counts)
         return _JointByRows(design, residual, gram)
 
-    def _move_noise(self, joint):
+    def _move_noise(self, joint, free):
         """A Metropolis step in log σ² with the free weights integrated out."""
         within, n_rows = self.problem.within, self.problem.counts.sum()
         n_repeats = n_rows - self.y.size
         old = self.state.log_noise[0]
         new = propose_log_noise(old, n_rows, self.rng)
         log_ratio = log_noise_prior(new) - log_noise_prior(old)
+        # The same weights have to be free on the way back.
+        if ((self.state.log_variances < new + _LOG_MAX_SIGNAL) != free).any():
+            log_ratio = -np.inf
         if log_ratio > -np.inf:
             log_ratio += joint.set_noise(exp(new)) - joint.set_noise(exp(old))
             log_ratio -= 0.5 * within * (exp(-new) - exp(-old)) + 0.5 * n_repeats * (new - old)

@@ -5,7 +5,13 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.model_selection import train_test_split
 
-from skbayesnn._validation import Interval, InvalidParameterError, Options, positive
+from skbayesnn._validation import (
+    Interval,
+    InvalidParameterError,
+    Options,
+    location_and_scale,
+    positive,
+)
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.training import SCHEDULES, CallbackTasks, train
 from skbayesnn.udn.depth import CategoricalDepth, PointMass, TruncatedPoisson
@@ -76,12 +82,11 @@ class UnboundedDepthMixin:
         return TruncatedPoisson(self.prior_depth, rate=min(1.0, 0.3 * (self.max_depth - 1) + 1e-2))
 
     def _learn_scale(self, X):
-        self._X_offset, self._X_scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
+        self._X_offset, self._X_scale = 0.0, 1.0
         if self.normalize_X and self.layer_generator == "convolutional":
-            self._X_offset += X.mean()
-            self._X_scale *= safe_scale(X.reshape(-1, 1))
+            self._X_offset, self._X_scale = location_and_scale(X.ravel(), "X")
         elif self.normalize_X:
-            self._X_offset, self._X_scale = X.mean(axis=0), safe_scale(X)
+            self._X_offset, self._X_scale = location_and_scale(X, "X")
 
     def _scaled(self, X):
         return (X - self._X_offset) / self._X_scale
@@ -195,10 +200,3 @@ class UnboundedDepthMixin:
             np.arange(n), test_size=n_held_out, random_state=seed, stratify=strata
         )
         return rows, other
-
-
-def safe_scale(X):
-    """Standard deviation of each column, 1 for (nearly) constant ones."""
-    scale = X.std(axis=0)
-    constant = scale <= 10 * np.finfo(float).eps * np.maximum(np.abs(X.mean(axis=0)), 1e-300)
-    return np.where(constant, 1.0, scale)

@@ -5,10 +5,10 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from skbayesnn._validation import Options, check_parameters
+from skbayesnn._validation import Options, check_parameters, location_and_scale
 from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.predictive import PredictiveMixture
-from skbayesnn.udn._base import CONSTRAINTS, UnboundedDepthMixin, safe_scale
+from skbayesnn.udn._base import CONSTRAINTS, UnboundedDepthMixin
 
 
 class UDNRegressor(
@@ -186,7 +186,7 @@ class UDNRegressor(
         n_targets = targets.shape[1]
         self._y_offset, self._y_scale = np.zeros(n_targets), np.ones(n_targets)
         if self.normalize_y:
-            self._y_offset, self._y_scale = targets.mean(axis=0), safe_scale(targets)
+            self._y_offset, self._y_scale = location_and_scale(targets, "y")
 
     @with_callbacks
     def fit(self, X, y):

@@ -353,3 +353,9 @@ def test_sample_y_follows_the_quantiles(jumps):
     share = [(draws < quantiles[:, [j]]).mean() for j in range(2)]
     # 160,000 draws; rows share nothing.
     np.testing.assert_allclose(share, [0.2, 0.7], atol=0.006)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_targets_whose_squares_overflow_say_so(jumps, scale):
+    with pytest.raises(ValueError, match="multiply y by a constant"):
+        short().fit(jumps[0], scale * jumps[1])

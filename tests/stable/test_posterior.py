@@ -19,7 +19,7 @@ from skbayesnn.stable.units import UnitCells
 
 def draw_prior_weights(prior, log_masses, rng):
     scales = [sample_log_positive_stable(prior.alpha / 2, rng) for _ in log_masses]
-    variances = np.exp(prior.log_units(log_masses) + scales)
+    variances = prior.nu * np.exp(2 / prior.alpha * log_masses + scales)
     return np.sqrt(variances) * rng.standard_normal(log_masses.size), variances
 
 
@@ -146,7 +146,12 @@ def test_predictions_agree_with_a_chain_on_training_and_test_points(alpha):
     n_draws = len(log_scales)
     split_levels = (rng.permutation(n_draws) + 0.5) / n_draws
     means, variances = cells.predict(
-        problem, log_scales, np.full(n_draws, np.log(0.09)), split_levels, new[:, None]
+        problem,
+        log_scales,
+        np.full(n_draws, np.log(0.09)),
+        split_levels,
+        new[:, None],
+        np.zeros(n_draws),
     )
     mixture = PredictiveMixture(np.full(n_draws, 1 / n_draws), means, variances)
 
@@ -196,6 +201,7 @@ def test_predictions_in_the_plane_agree_with_a_chain_on_training_and_test_points
         np.full(n_draws, np.log(0.09)),
         (rng.permutation(n_draws) + 0.5) / n_draws,
         new,
+        np.zeros(n_draws),
     )
     mixture = PredictiveMixture(np.full(n_draws, 1 / n_draws), means, variances)
 
