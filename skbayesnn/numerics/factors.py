@@ -46,7 +46,7 @@ def cholesky(matrix, jitter):
     >>> added, n_failures
     (0.0, 0)
     """
-    scale = matrix.trace() / len(matrix)
+    scale = float(matrix.trace()) / len(matrix)
     if not np.isfinite(scale):
         raise LinAlgError("A covariance matrix is not finite.")
     n_failures = 0

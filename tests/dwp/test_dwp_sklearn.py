@@ -5,6 +5,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from skbayesnn.dwp import DeepWishartRegressor
 
 
-@parametrize_with_checks([DeepWishartRegressor(n_epochs=30)])
+@parametrize_with_checks([DeepWishartRegressor(n_epochs=10)])
 def test_sklearn(estimator, check):
     check(estimator)
