@@ -136,9 +136,18 @@ class DeepWishartRegressor(
     of one mixture a target; the methods that need a single mixture (quantiles, intervals,
     samples, densities) raise a ``ValueError``.
 
-    What was tried to make depth train:
+    What made depth train (yacht, split 0, five layers, 1000 steps of one draw, mean test log
+    density; an exact Gaussian process has 0.05):
 
-    TRIED
+    - Observing the features of the pass-through with noise of 0.2, 0.07 or 0.03 of their size:
+      −1.17, −0.13, 0.07. Looser starts cost less divergence but lose the signal layer by layer.
+    - Long length scales in the hidden layers at the start, so that they are nearly linear: one,
+      two or four times the spread of the features gave, at noise 0.2, −1.37, −1.17, −0.67.
+    - A jitter of 1e-6 of the height is noise in every layer: −1.17; of 1e-8: −0.48.
+    - A learning rate of 0.03 undoes the start (−2.22); 0.003 is as good as 0.01, but slower.
+    - The matrices A and B need a tenth of the rate: at the full one, −1.18 against 0.05.
+    - Divergences weighed in over the first tenth of the steps; one draw a step but for the last
+      fiftieth.
 
     References
     ----------
@@ -290,6 +299,7 @@ class DeepWishartRegressor(
             callbacks=tasks,
         )
         self.n_samples_seen_ = n
+        self._adam = None  # a stream that goes on from here starts with fresh moments
         self.elbo_curve_ = [-loss for loss in record.losses]
         self.validation_scores_ = record.scores
         self._publish()

@@ -138,6 +138,7 @@ def test_batches_and_partial_fit():
     assert stream.score(X, y) > 0.95
     with pytest.raises(ValueError, match="2 targets, but 1"):
         stream.partial_fit(X, np.column_stack([y, y]))
+    stream.set_params(n_inducing=8).fit(X[:40], y[:40])  # another size, then a stream again
     before = stream.predict(X)
     stream.partial_fit(X, y)
     assert not np.array_equal(before, stream.predict(X))

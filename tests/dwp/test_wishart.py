@@ -30,11 +30,11 @@ def scale_factor(n_points, seed=1):
 @pytest.mark.parametrize(("n_points", "width"), SIZES)
 def test_mean_of_p_over_q_is_one(posterior, n_points, width):
     parameters = perturbed(posterior, n_points, width)
-    draws = w.draw(parameters, np.random.default_rng(2), 60_000)
+    draws = w.draw(parameters, np.random.default_rng(2), 30_000)
     log_ratio = w.log_prior(draws.factors, width) - w.log_posterior(draws)
     ratio = np.exp(log_ratio)
     error = ratio.std() / np.sqrt(len(ratio))
-    assert error < 0.02  # so that the next line can fail
+    assert error < 0.03  # so that the next line can fail
     assert abs(ratio.mean() - 1) < 4 * error
 
 
@@ -42,7 +42,7 @@ def test_mean_of_p_over_q_is_one(posterior, n_points, width):
 @pytest.mark.parametrize(("n_points", "width"), SIZES)
 def test_divergence_is_the_mean_log_ratio(posterior, n_points, width):
     parameters = perturbed(posterior, n_points, width, scale=0.4)
-    draws = w.draw(parameters, np.random.default_rng(3), 60_000)
+    draws = w.draw(parameters, np.random.default_rng(3), 30_000)
     log_ratio = w.log_posterior(draws) - w.log_prior(draws.factors, width)
     error = log_ratio.std() / np.sqrt(len(log_ratio))
     value, _ = w.divergence(parameters, width)
