@@ -75,8 +75,8 @@ class DeepWishartRegressor(
         Draws that predictions mix.
     learning_rate : float, default=0.01
         Of Adam, at the start.
-    schedule : {"drop", "constant", "cosine"}, default="drop"
-        How the learning rate falls over the epochs: "drop" to a tenth after three quarters.
+    schedule : {"cosine", "constant", "drop"}, default="cosine"
+        How the learning rate falls over the epochs; "drop" is to a tenth after three quarters.
     n_epochs : int or "auto", default="auto"
         Passes over the rows; "auto" takes as many as make 800 steps with one batch an epoch,
         2500 with several, but at least 20.
@@ -146,6 +146,7 @@ class DeepWishartRegressor(
     - A jitter of 1e-6 of the height is noise in every layer: −1.17; of 1e-8: −0.48.
     - A learning rate of 0.03 undoes the start (−2.22); 0.003 is as good as 0.01, but slower.
     - The matrices A and B need a tenth of the rate: at the full one, −1.18 against 0.05.
+    - A learning rate that falls by a cosine rather than one drop: 0.13 against 0.05.
     - Divergences weighed in over the first tenth of the steps; one draw a step but for the last
       fiftieth.
 
@@ -178,7 +179,7 @@ class DeepWishartRegressor(
         n_draws=10,
         n_prediction_draws=50,
         learning_rate=0.01,
-        schedule="drop",
+        schedule="cosine",
         n_epochs="auto",
         batch_size=1000,
         early_stopping=False,
