@@ -21,7 +21,9 @@ so the prior's log-density has (ν − P − 1) log|S₁| and the posterior's, b
 drops out of log Q − log P. There, log|S₁| has the factor r − ν: it vanishes where ν ≤ P, and
 where ν > P it is log|A| + log|T B|. What is left are moments of gamma and normal
 variables, so the divergence of the posterior from the prior is in closed form for every
-scale matrix (:func:`divergence`), where the paper averages log Q − log P over draws.
+scale matrix (:func:`divergence`), where the paper averages log Q − log P over draws. That
+holds while the posterior starts from L as the prior does: the paper's mixture of the scale
+matrix with a learned V V' is left out.
 """
 
 import numpy as np
