@@ -1,0 +1,128 @@
+"""Regression tables (Ober et al., 2023, Tables 1 and 2): log predictive density and RMSE.
+
+Standard 90/10 splits (Gal and Ghahramani, 2016). "gp" is scikit-learn's Gaussian process
+with a length scale an input and a noise term; it is left out above 2000 rows. "dwp0" is the
+model without hidden layers, a sparse Gaussian process; "dwp2" and "dwp5" have two and five.
+"paper" is what the paper reports for its five-layer AB-GW posterior, over 20 splits.
+
+The folder holds NAME.csv.gz (target in column ``y``, last) and NAME_splits.npz (arrays
+``test_0``, … of row numbers).
+
+    python benchmarks/dwp_uci.py --data-dir DIR --sets boston yacht --splits 0 1 2
+"""
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import argparse
+import gzip
+import json
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import norm
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skbayesnn.dwp import DeepWishartRegressor
+
+PAPER = {
+    "boston": -2.38, "concrete": -3.08, "energy": -0.70, "yacht": -0.18, "wine": -0.96,
+    "power": -2.76, "kin8nm": 1.41,
+}  # fmt: skip
+SETS = ["boston", "concrete", "energy", "yacht", "wine", "kin8nm", "power", "naval", "protein"]
+
+
+def load(folder, name, split):
+    """Training and test rows of a split."""
+    with gzip.open(folder / f"{name}.csv.gz", "rt") as file:
+        data = np.loadtxt(file, delimiter=",", skiprows=1)
+    test = np.zeros(len(data), dtype=bool)
+    test[np.load(folder / f"{name}_splits.npz")[f"test_{split}"]] = True
+    X, y = data[:, :-1], data[:, -1]
+    return X[~test], y[~test], X[test], y[test]
+
+
+def dwp(X, y, X_test, y_test, **options):
+    """The deep Wishart process of this package."""
+    model = DeepWishartRegressor(random_state=0, **options).fit(X, y)
+    distribution = model.predict_distribution(X_test)
+    elbo = np.mean(model.elbo_curve_[-20:])
+    return distribution.mean(), distribution.logpdf(y_test), elbo
+
+
+def gp(X, y, X_test, y_test):
+    """scikit-learn's Gaussian process."""
+    kernel = ConstantKernel() * RBF(np.ones(X.shape[1])) + WhiteKernel(0.1)
+    model = make_pipeline(StandardScaler(), GaussianProcessRegressor(kernel, normalize_y=True))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # length scales at their bounds
+        model.fit(X, y)
+    mean, std = model.predict(X_test, return_std=True)
+    evidence = model[-1].log_marginal_likelihood_value_ / len(X)
+    return mean, norm.logpdf(y_test, mean, std), evidence
+
+
+MODELS = {
+    "gp": gp,
+    "dwp0": lambda *data: dwp(*data, n_layers=0),
+    "dwp1": lambda *data: dwp(*data, n_layers=1),
+    "dwp2": lambda *data: dwp(*data, n_layers=2),
+    "dwp5": lambda *data: dwp(*data, n_layers=5),
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--data-dir", default=os.environ.get("SKBAYESNN_DATA"))
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=SETS)
+    parser.add_argument("--splits", nargs="+", type=int, default=range(10))
+    parser.add_argument(
+        "--models", nargs="+", choices=list(MODELS), default=["gp", "dwp0", "dwp2", "dwp5"]
+    )
+    parser.add_argument("--json", help="add every result to this file")
+    options = parser.parse_args()
+    if not options.data_dir or not Path(options.data_dir).is_dir():
+        sys.exit("Give the folder of the tables by --data-dir or SKBAYESNN_DATA.")
+    folder, results = Path(options.data_dir), []
+    if options.json and Path(options.json).exists():
+        results = json.loads(Path(options.json).read_text())
+    print("set       model  log density (s.e.)  RMSE (s.e.)        ELBO  CPU s   paper")
+    for name in options.sets:
+        if not (folder / f"{name}.csv.gz").exists():
+            print(f"{name:9s} is missing in {folder}")
+            continue
+        for model in options.models:
+            rows = []
+            for split in options.splits:
+                X, y, X_test, y_test = load(folder, name, split)
+                if model == "gp" and len(X) > 2000:
+                    break
+                begin = time.process_time()
+                prediction, log_density, elbo = MODELS[model](X, y, X_test, y_test)
+                seconds = time.process_time() - begin
+                rmse = np.sqrt(np.mean((prediction - y_test) ** 2))
+                rows.append((log_density.mean(), rmse, elbo, seconds))
+                results.append({"set": name, "model": model, "split": split, "row": rows[-1]})
+                if options.json:
+                    Path(options.json).write_text(json.dumps(results))
+            if not rows:
+                continue
+            mean = np.mean(rows, axis=0)
+            error = np.std(rows, axis=0) / np.sqrt(max(len(rows) - 1, 1))
+            print(
+                f"{name:9s} {model:5s} {mean[0]:8.3f} ({error[0]:.3f})   {mean[1]:8.4g} "
+                f"({error[1]:.2g})   {mean[2]:7.3f} {mean[3]:6.1f}  {PAPER.get(name, np.nan):6.2f}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

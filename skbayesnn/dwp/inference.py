@@ -1,0 +1,88 @@
+"""Training of a deep Wishart process: annealed divergences, few draws first, more later."""
+
+import numpy as np
+from scipy.linalg import LinAlgError
+from scipy.special import logsumexp
+
+from skbayesnn.dwp.objective import LOG_2PI, draw_noise, loss_and_gradient, predict
+from skbayesnn.numerics.training import GradientModel
+
+MATRIX_RATE = 0.1
+"""Learning rate of A and B, as a part of that of the rest: their many elements move together,
+and at the full rate their noise undoes a deep model (yacht, five layers, 1000 steps:
+held-out log density −1.04, against −0.03)."""
+
+
+class Inference(GradientModel):
+    """The evidence lower bound as the training loop wants it.
+
+    Parameters
+    ----------
+    architecture : Architecture
+    theta : ndarray of shape (n_parameters,)
+        Changed in place.
+    X, Y : ndarray of shapes (n, n_inputs) and (n, n_targets)
+        Standardised.
+    generator : numpy.random.Generator
+    n_total : int
+        Rows that the divergences are weighed against.
+    n_draws : int
+        Draws a step, late in training.
+    n_steps : int
+        Optimiser steps planned.
+    late : float
+        Part of the steps, at the end, that take ``n_draws`` draws; before, one.
+    annealed : float
+        Part of the steps, at the start, over which the weight of the divergences rises
+        from zero to one.
+    held_out : tuple of two ndarrays, optional
+        Rows to score.
+    score_every : int
+        Epochs between scores.
+    """
+
+    def __init__(
+        self, architecture, theta, X, Y, generator, n_total, n_draws, n_steps, *,
+        late=0.02, annealed=0.1, held_out=None, score_every=1,
+    ):  # fmt: skip
+        blocks = {name: int(np.prod(s)) for name, s in architecture.shapes().items()}
+        blocks = {k: size for k, size in blocks.items() if size}
+        rates = {k: MATRIX_RATE for k in blocks if k.startswith(("left", "right"))}
+        super().__init__(theta, len(X), blocks, rates)
+        self.architecture, self.generator = architecture, generator
+        self.X, self.Y = X, Y
+        self.n_total, self.n_draws = n_total, n_draws
+        self.late_from, self.annealed = (1 - late) * n_steps, annealed * n_steps
+        self.held_out, self.score_every = held_out, score_every
+        self.n_steps_taken, self.n_epochs, self.n_failures = 0, 0, 0
+        if held_out is not None:
+            seed = int(generator.integers(2**32))
+            self.score_noise = draw_noise(architecture, np.random.default_rng(seed), 10, 1)
+
+    def loss_and_gradient(self, rows):
+        n_draws = self.n_draws if self.n_steps_taken >= self.late_from else 1
+        self.n_steps_taken += 1
+        noise = draw_noise(self.architecture, self.generator, n_draws, len(rows))
+        weight = min(1.0, self.n_steps_taken / self.annealed) if self.annealed else 1.0
+        loss, gradient, n_failures = loss_and_gradient(
+            self.architecture, self.theta, self.X[rows], self.Y[rows], noise, self.n_total, weight
+        )
+        self.n_failures += n_failures
+        return loss, gradient
+
+    def epoch(self, order, batch_size, rate):
+        self.n_epochs += 1
+        try:
+            return super().epoch(order, batch_size, rate)
+        except LinAlgError:
+            return np.inf  # the loop goes back and takes smaller steps
+
+    def score(self):
+        if self.held_out is None or self.n_epochs % self.score_every:
+            return np.nan
+        X, Y = self.held_out
+        parameters = self.architecture.views(self.theta)
+        means, variances = predict(self.architecture, parameters, X, self.score_noise)
+        variances = variances + np.exp(parameters["log_noise"])[:, None]
+        terms = -0.5 * (LOG_2PI + np.log(variances) + (Y.T - means) ** 2 / variances)
+        return float((logsumexp(terms, axis=0) - np.log(len(terms))).sum(axis=0).mean())

@@ -1,0 +1,274 @@
+"""The evidence lower bound of a deep Wishart process and its gradient (section 4).
+
+    ELBO = E[Σ log p(y | f)] − Σ_ℓ KL(Q(G_ℓ | G_ℓ₋₁) ‖ P(G_ℓ | G_ℓ₋₁)) − E[KL(q(u) ‖ p(u))],
+
+the expectations over draws of the Gram matrices. The divergences of the hidden layers do
+not depend on the draws (see :mod:`skbayesnn.dwp.wishart`); that of the output does.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skbayesnn.dwp import wishart
+from skbayesnn.dwp.layers import condition, condition_adjoint, features, features_adjoint
+from skbayesnn.dwp.output import grams_adjoint, output, output_adjoint, output_divergence
+
+LOG_2PI = np.log(2 * np.pi)
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """Sizes of a deep Wishart process.
+
+    Attributes
+    ----------
+    n_inputs, n_targets : int
+    n_inducing : int
+        P.
+    width : int
+        Degrees of freedom ν of every hidden layer.
+    n_layers : int
+        Hidden layers L; with none the model is a sparse Gaussian process.
+    posterior : {"ab-gw", "a-gw", "gw"}
+    """
+
+    n_inputs: int
+    n_targets: int
+    n_inducing: int
+    width: int
+    n_layers: int
+    posterior: str
+
+    def shapes(self):
+        """Names and shapes of all parameters, in order.
+
+        ``log_heights`` are those of the kernels K (the scale matrices are K/ν),
+        ``log_lengths`` those of the kernels after the first, whose length scales, one an
+        input, are ``log_length_scales``.
+        """
+        shapes = {
+            "inducing": (self.n_inducing, self.n_inputs),
+            "log_length_scales": (self.n_inputs,),
+            "log_lengths": (self.n_layers,),
+            "log_heights": (self.n_layers + 1,),
+            "log_noise": (self.n_targets,),
+            "root": (self.n_targets, self.n_inducing, self.n_inducing),
+            "values": (self.n_targets, self.n_inducing),
+        }
+        layer = wishart.parameter_shapes(self.posterior, self.n_inducing, self.width)
+        for k in range(self.n_layers):
+            shapes.update({f"{name}_{k}": shape for name, shape in layer.items()})
+        return shapes
+
+    @property
+    def layer_names(self):
+        """Names of the parameters of a hidden layer, without its number."""
+        return tuple(wishart.parameter_shapes(self.posterior, self.n_inducing, self.width))
+
+    def views(self, theta):
+        """Parameters by name, as views of the flat vector."""
+        out, begin = {}, 0
+        for name, shape in self.shapes().items():
+            end = begin + int(np.prod(shape))
+            out[name] = theta[begin:end].reshape(shape)
+            begin = end
+        return out
+
+    def size(self):
+        """Length of the flat vector."""
+        return sum(int(np.prod(shape)) for shape in self.shapes().values())
+
+    def layer(self, parameters, k):
+        """Parameters of hidden layer k, from 0, as :mod:`~skbayesnn.dwp.wishart` names them."""
+        return {name: parameters[f"{name}_{k}"] for name in self.layer_names}
+
+
+@dataclass
+class Noise:
+    """The random numbers of one evaluation: draws of Gram matrices, features of rows."""
+
+    uniform: np.ndarray  # (n_layers, n_draws, r)
+    normal: np.ndarray  # (n_layers, n_draws, P, r)
+    rows: np.ndarray  # (n_layers, n_draws, n or 1, ν)
+
+
+def draw_noise(architecture, generator, n_draws, n_rows):
+    """Random numbers for ``n_draws`` draws and ``n_rows`` rows.
+
+    Returns
+    -------
+    noise : Noise
+    """
+    a = architecture
+    rank, n_layers = min(a.width, a.n_inducing), a.n_layers
+    return Noise(
+        generator.uniform(1e-12, 1 - 1e-12, (n_layers, n_draws, rank)),
+        generator.standard_normal((n_layers, n_draws, a.n_inducing, rank)),
+        generator.standard_normal((n_layers, n_draws, n_rows, a.width)),
+    )
+
+
+class Pass:
+    """One evaluation of the model on a batch of rows: what all draws share.
+
+    Parameters
+    ----------
+    architecture : Architecture
+    parameters : dict of str to ndarray
+        As :meth:`Architecture.views` gives them.
+    X : ndarray of shape (n, n_inputs)
+    noise : Noise
+    """
+
+    def __init__(self, architecture, parameters, X, noise):
+        self.a, self.p, self.noise = architecture, parameters, noise
+        p, n_layers = parameters, architecture.n_layers
+        self.n_draws = noise.uniform.shape[1] if n_layers else 1
+        self.draws = [
+            wishart.Draws(architecture.layer(p, k), noise.uniform[k], noise.normal[k])
+            for k in range(n_layers)
+        ]
+        inverse_scales = np.exp(-p["log_length_scales"])
+        self.left, self.right = p["inducing"] * inverse_scales, X * inverse_scales
+        self.lengths = np.exp(p["log_lengths"])
+        self.scale_heights = p["log_heights"][:n_layers] - np.log(architecture.width)
+        self.roots = [np.tril(r) for r in p["root"]]
+        self.n_failures = 0
+        if n_layers:
+            self.stem = self._condition(self.left, self.right, 0)
+
+    def _condition(self, left, right, k):
+        c = condition(left, right, self.scale_heights[k])
+        self.n_failures += c.n_failures
+        return c
+
+    def forward(self, d):
+        """Draw d: conditionals of the hidden layers and an Output for each target."""
+        left, right, conditionals = self.left, self.right, []
+        for k in range(self.a.n_layers):
+            c = self._condition(left, right, k) if k else self.stem
+            conditionals.append(c)
+            noise = np.broadcast_to(self.noise.rows[k, d], (len(right), self.a.width))
+            left, right = features(c, self.draws[k].factors[d], noise)
+            left /= self.lengths[k]
+            right /= self.lengths[k]
+        outputs, grams = [], None
+        for t in range(self.a.n_targets):
+            outputs.append(
+                output(
+                    left, right, self.p["log_heights"][-1], self.roots[t], self.p["values"][t],
+                    grams,
+                )
+            )  # fmt: skip
+            grams = outputs[0].gram, outputs[0].cross
+        return conditionals, outputs
+
+
+def predict(architecture, parameters, X, noise):
+    """Marginals of the function, without noise, for each draw.
+
+    Returns
+    -------
+    means, variances : ndarray of shape (n_draws, n_targets, n)
+    """
+    run = Pass(architecture, parameters, X, noise)
+    out = np.empty((2, run.n_draws, architecture.n_targets, len(X)))
+    for d in range(run.n_draws):
+        for t, o in enumerate(run.forward(d)[1]):
+            out[:, d, t] = o.mean, o.variance
+    return out[0], out[1]
+
+
+def loss_and_gradient(architecture, theta, X, y, noise, n_total, prior_weight=1.0):
+    """−ELBO a row, with its gradient.
+
+    Parameters
+    ----------
+    architecture : Architecture
+    theta : ndarray of shape (n_parameters,)
+    X, y : ndarray of shapes (n, n_inputs) and (n, n_targets)
+    noise : Noise
+    n_total : int
+        Rows that the divergences are weighed against.
+    prior_weight : float, default=1.0
+        Factor on the divergences.
+
+    Returns
+    -------
+    loss : float
+        With the divergences in full, whatever ``prior_weight``.
+    gradient : ndarray of shape (n_parameters,)
+        Of the loss with the divergences times ``prior_weight``.
+    n_failures : int
+        Factorisations that needed more jitter.
+    """
+    a, p = architecture, architecture.views(theta)
+    gradient = np.zeros(theta.size)
+    g = a.views(gradient)
+    run = Pass(a, p, X, noise)
+    n, weight = len(X), prior_weight / n_total
+    share = 1.0 / run.n_draws  # of a draw in the mean over draws
+    precision = np.exp(-p["log_noise"])
+    loss = 0.5 * (LOG_2PI * a.n_targets + p["log_noise"].sum())
+    g["log_noise"] += 0.5
+
+    d_factors = [np.empty_like(draws.factors) for draws in run.draws]
+    d_inputs = [np.zeros_like(run.left), np.zeros_like(run.right)]
+    stem = None
+    for d in range(run.n_draws):
+        conditionals, outputs = run.forward(d)
+        d_gram, d_cross = 0.0, 0.0
+        for t, o in enumerate(outputs):
+            residual = o.mean - y[:, t]
+            squares = residual @ residual + o.variance.sum()
+            loss += 0.5 * share / n * precision[t] * squares
+            g["log_noise"][t] -= 0.5 * share / n * precision[t] * squares
+            value, d_precision, d_values = output_divergence(o)
+            loss += share / n_total * value
+            d_root, d_values, part_gram, part_cross, d_log_height = output_adjoint(
+                o,
+                share / n * precision[t] * residual,
+                np.full(n, 0.5 * share / n * precision[t]),
+                share * weight * d_precision,
+                share * weight * d_values,
+            )
+            g["root"][t] += np.tril(d_root)
+            g["values"][t] += d_values
+            g["log_heights"][-1] += d_log_height
+            d_gram, d_cross = d_gram + part_gram, d_cross + part_cross
+        d_left, d_right, d_log_height = grams_adjoint(outputs[0], d_gram, d_cross)
+        g["log_heights"][-1] += d_log_height
+        above = outputs[0]
+        for k in range(a.n_layers - 1, -1, -1):
+            c = conditionals[k]
+            # The features above are in units of the length scale.
+            g["log_lengths"][k] -= (d_left * above.left).sum() + (d_right * above.right).sum()
+            d_left /= run.lengths[k]
+            d_right /= run.lengths[k]
+            rows = np.broadcast_to(noise.rows[k, d], (n, a.width))
+            d_factors[k][d], *parts = features_adjoint(
+                c, run.draws[k].factors[d], rows, d_left, d_right
+            )
+            if k == 0:
+                stem = parts if stem is None else [x + y for x, y in zip(stem, parts, strict=True)]
+            else:
+                d_left, d_right, d_log_height = condition_adjoint(c, *parts)
+                g["log_heights"][k] += d_log_height
+            above = c
+    if a.n_layers:
+        d_left, d_right, d_log_height = condition_adjoint(run.stem, *stem)
+        g["log_heights"][0] += d_log_height
+    d_inputs[0] += d_left
+    d_inputs[1] += d_right
+    g["inducing"] += d_inputs[0] * np.exp(-p["log_length_scales"])
+    g["log_length_scales"] -= (d_inputs[0] * run.left).sum(axis=0)
+    g["log_length_scales"] -= (d_inputs[1] * run.right).sum(axis=0)
+
+    for k, draws in enumerate(run.draws):
+        value, d_divergence = wishart.divergence(draws.parameters, a.width)
+        loss += value / n_total
+        d_data = draws.adjoint(d_factors[k])
+        for name in a.layer_names:
+            g[f"{name}_{k}"] += d_data[name] + weight * d_divergence[name]
+    return loss, gradient, run.n_failures

@@ -1,0 +1,286 @@
+"""Where training starts: a fitted Gaussian process, passed through every hidden layer.
+
+1. A Gaussian process with a length scale an input is fitted to (some of) the rows: it
+   gives length scales, height and noise.
+2. Inducing inputs are rows, chosen by pivoted Cholesky of its kernel.
+3. Each hidden layer starts as a pass-through of its input (the idea of Salimbeni and
+   Deisenroth, 2017): pretend that the inducing features were observed to be the inputs in
+   units of their length scales, with some noise, and take the posterior of S given that.
+   Directions that such data cannot see keep their prior, so the divergence stays small.
+4. The pseudo-observations of the output are the best ones for the rows, averaged over a
+   few draws of the layers.
+"""
+
+import numpy as np
+from scipy.linalg import LinAlgError
+from scipy.optimize import minimize
+
+from skbayesnn.dwp import wishart
+from skbayesnn.dwp.kernels import squared_exponential
+from skbayesnn.dwp.layers import JITTER
+from skbayesnn.dwp.objective import Pass, draw_noise
+from skbayesnn.numerics.factors import cholesky, inverse
+
+# Standard deviation of a prior on log length scales, height and noise: weak, but it keeps a
+# handful of rows from being explained by length scales of nothing.
+_PRIOR_STD = 3.0
+# Log of the least and largest length scale and height (standardised data), and noise.
+_BOUNDS = (-4.0, 12.0), (-4.0, 8.0), (-16.0, 2.0)
+
+
+def log_evidence(theta, X, Y):
+    """−log p(Y) a row and target of an exact Gaussian process, with its gradient.
+
+    Parameters
+    ----------
+    theta : ndarray of shape (n_inputs + 2,)
+        Log length scales, log height, log noise variance.
+    X : ndarray of shape (n, n_inputs)
+    Y : ndarray of shape (n, n_targets)
+
+    Returns
+    -------
+    loss : float
+    gradient : ndarray of shape (n_inputs + 2,)
+    """
+    n, n_targets = Y.shape
+    x = X * np.exp(-theta[:-2])
+    gram = squared_exponential(x, x, theta[-2])
+    noise = np.exp(theta[-1])
+    covariance = gram.copy()
+    covariance.ravel()[:: n + 1] += noise
+    factor, _, _ = cholesky(covariance, 1e-9)
+    inv = inverse(factor)
+    whitened = inv @ Y
+    weights = inv.T @ whitened
+    loss = 0.5 * (whitened**2).sum() + n_targets * np.log(np.diagonal(factor)).sum()
+    d_covariance = 0.5 * (n_targets * (inv.T @ inv) - weights @ weights.T)
+    d_noise = noise * d_covariance.trace()
+    d_covariance *= gram
+    totals = d_covariance.sum(axis=1)
+    d_scales = 2.0 * (totals @ x**2 - np.einsum("ij,ij->j", x, d_covariance @ x))
+    gradient = np.concatenate([d_scales, [totals.sum(), d_noise]])
+    count = n * n_targets
+    return loss / count + 0.5 * np.log(2 * np.pi), gradient / count
+
+
+def fit_gaussian_process(X, Y, max_iter=100):
+    """Fit a Gaussian process by maximum evidence, with a weak prior.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_inputs)
+        Standardised.
+    Y : ndarray of shape (n, n_targets)
+        Standardised.
+    max_iter : int
+        Of L-BFGS, for each of two starts (short and long length scales).
+
+    Returns
+    -------
+    theta : ndarray of shape (n_inputs + 2,)
+        See :func:`log_evidence`.
+    loss : float
+    """
+    n_inputs = X.shape[1]
+    centre = np.concatenate([np.full(n_inputs, 0.5 * np.log(n_inputs)), [0.0, -2.0]])
+    best = None
+    for length, noise in ((np.sqrt(n_inputs), 0.1), (3.0 * np.sqrt(n_inputs), 0.01)):
+        start = np.concatenate([np.full(n_inputs, np.log(length)), [0.0, np.log(noise)]])
+        bounds = [_BOUNDS[0]] * n_inputs + [*_BOUNDS[1:]]
+
+        def penalised(theta, X, Y):
+            loss, gradient = log_evidence(theta, X, Y)
+            distance = (theta - centre) / _PRIOR_STD
+            loss += 0.5 * distance @ distance / Y.size
+            return loss, gradient + distance / _PRIOR_STD / Y.size
+
+        try:
+            found = minimize(
+                penalised, start, (X, Y), "L-BFGS-B", jac=True, bounds=bounds,
+                options={"maxiter": max_iter},
+            )  # fmt: skip
+        except LinAlgError:
+            continue
+        if np.isfinite(found.fun) and (best is None or found.fun < best.fun):
+            best = found
+    if best is None:
+        return centre, np.inf
+    return best.x, float(best.fun)
+
+
+def choose_inducing(x, n_inducing):
+    """Rows that a Gaussian process of unit length scale is most uncertain about, in turn.
+
+    Pivoted Cholesky: each row is the one with the largest variance given those before.
+    Where fewer rows than ``n_inducing`` differ, the rest are drawn from the first ones.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n, n_inputs)
+        In units of the length scales.
+    n_inducing : int
+
+    Returns
+    -------
+    rows : ndarray of shape (n_inducing,) of int
+    """
+    n = len(x)
+    count = min(n_inducing, n)
+    variance, columns, rows = np.ones(n), np.zeros((count, n)), np.zeros(count, dtype=int)
+    for k in range(count):
+        rows[k] = i = int(np.argmax(variance))
+        gram = squared_exponential(x[i : i + 1], x, 0.0)[0]
+        columns[k] = (gram - columns[:k, i] @ columns[:k]) / np.sqrt(max(variance[i], 1e-12))
+        variance = np.maximum(variance - columns[k] ** 2, 0.0)
+        variance[rows[: k + 1]] = -1.0
+    return np.resize(rows, n_inducing)
+
+
+def pass_through(architecture, parameters, k, inputs, target, noise):
+    """Set hidden layer k to the posterior given noisy observations of its features.
+
+    Parameters
+    ----------
+    architecture : Architecture
+    parameters : dict of str to ndarray
+        Changed.
+    k : int
+    inputs : ndarray of shape (P, d)
+        What the kernel of the layer sees, in units of its length scale.
+    target : ndarray of shape (P, d')
+        Features to observe; cut or filled with zeros to the rank of the layer.
+    noise : float
+        Standard deviation τ.
+
+    Returns
+    -------
+    features : ndarray of shape (P, r)
+        Mean features of the layer.
+    """
+    a = architecture
+    rank = min(a.width, a.n_inducing)
+    gram = squared_exponential(inputs, inputs, parameters["log_heights"][k] - np.log(a.width))
+    factor, _, _ = cholesky(gram, JITTER)
+    observed = np.zeros((a.n_inducing, rank))
+    d = min(rank, target.shape[1])
+    if d < target.shape[1]:  # as much of the Gram matrix as the rank can hold
+        u, s, _ = np.linalg.svd(target, full_matrices=False)
+        target = u[:, :d] * s[:d]
+    observed[:, :d] = target[:, :d]
+    # A rotation makes the top block lower triangular with positive diagonal.
+    q, triangle = np.linalg.qr(observed[:rank].T)
+    observed = observed @ (q * np.where(np.diagonal(triangle) < 0, -1.0, 1.0))
+    layer = a.layer(parameters, k)
+    for name, value in wishart.prior_parameters(a.posterior, a.n_inducing, a.width).items():
+        layer[name][:] = value
+    precision = factor.T @ factor / noise**2
+    shift = factor.T @ observed / noise**2
+    for j in range(rank):
+        # Column j of S is zero above its diagonal element.
+        part, _, _ = cholesky(precision[j:, j:] + np.eye(a.n_inducing - j), 0.0)
+        inv = inverse(part)
+        mean, variance = inv.T @ (inv @ shift[j:, j]), (inv**2).sum(axis=0)
+        layer["mean"][j + 1 :, j] = mean[1:]
+        layer["log_std"][j + 1 :, j] = 0.5 * np.log(variance[1:])
+        prior_shape = 0.5 * (a.width - j)
+        if mean[0] > 2 * np.sqrt(variance[0]):
+            square = mean[0] ** 2 + variance[0]
+            layer["log_square"][j] = np.log(square)
+            layer["log_shape"][j] = np.log(max(0.25 * mean[0] ** 2 / variance[0], 0.5))
+        else:  # half-normal with the prior's pull
+            square = max(mean[0], 0.0) ** 2 + variance[0]
+            square = min(square * 2 * prior_shape, 2 * prior_shape)
+            layer["log_square"][j] = np.log(square)
+    means = np.where(wishart.below(a.n_inducing, rank), layer["mean"], 0.0)
+    means[np.arange(rank), np.arange(rank)] = np.exp(0.5 * layer["log_square"])
+    return factor @ means
+
+
+def start_output(architecture, parameters, X, Y, n_total, generator, n_draws=4):
+    """Set the noise and the pseudo-observations to the best for these rows."""
+    a, p = architecture, parameters
+    noise = draw_noise(a, generator, n_draws if a.n_layers else 1, len(X))
+    p["root"][:], p["values"][:] = np.eye(a.n_inducing), 0.0
+    run = Pass(a, p, X, noise)
+    precision, shift = np.zeros((a.n_inducing, a.n_inducing)), 0.0
+    for d in range(run.n_draws):
+        o = run.forward(d)[1][0]
+        factor, _, _ = cholesky(o.gram, JITTER)
+        inv = inverse(factor)
+        interpolation = (o.cross @ inv.T) @ inv
+        precision = precision + interpolation.T @ interpolation / run.n_draws
+        shift = shift + interpolation.T @ Y / run.n_draws
+    times = n_total / len(X)
+    for t in range(a.n_targets):
+        variance = np.exp(p["log_noise"][t])
+        # Directions that no row informs of get the little that a thousandth of a row does.
+        informed = times / variance * precision + 1e-3 / variance * np.eye(a.n_inducing)
+        root, _, _ = cholesky(informed, 0.0)
+        p["root"][t] = root
+        p["values"][t] = inverse(root) @ (times / variance * shift[:, t])
+    residuals = 0.0
+    for d in range(run.n_draws):
+        run.roots = [np.tril(r) for r in p["root"]]
+        outputs = run.forward(d)[1]
+        residuals = residuals + np.array(
+            [np.mean((o.mean - Y[:, t]) ** 2 + o.variance) for t, o in enumerate(outputs)]
+        )
+    p["log_noise"][:] = np.log(np.maximum(residuals / run.n_draws, np.exp(p["log_noise"])))
+
+
+def start(
+    architecture, parameters, X, Y, generator, max_rows=1000, noise=0.03, stretch=4.0, gp=None
+):
+    """Set all parameters.
+
+    Parameters
+    ----------
+    architecture : Architecture
+    parameters : dict of str to ndarray
+        Changed.
+    X, Y : ndarray of shapes (n, n_inputs) and (n, n_targets)
+        Standardised.
+    generator : numpy.random.Generator
+    max_rows : int
+        Rows that the Gaussian process is fitted to.
+    noise : float
+        τ of :func:`pass_through`, in units of the features' root mean square.
+    stretch : float
+        Length scale of the hidden layers, in units of the features' radius.
+
+    Returns
+    -------
+    loss : float
+        −log evidence of the Gaussian process, a row and target.
+    """
+    a, p = architecture, parameters
+    n = len(X)
+    some = np.arange(n) if n <= max_rows else generator.choice(n, max_rows, replace=False)
+    theta, loss = fit_gaussian_process(X[some], Y[some]) if gp is None else gp
+    many = np.arange(n) if n <= 5000 else generator.choice(n, 5000, replace=False)
+    x = X[many] * np.exp(-theta[:-2])
+    rows = choose_inducing(x, a.n_inducing)
+    p["inducing"][:] = X[many][rows]
+    p["log_heights"][-1] = theta[-2]
+    p["log_noise"][:] = theta[-1]
+    z = x[rows]
+    if a.n_layers:
+        centred = z - z.mean(axis=0)
+        radius = stretch * np.sqrt(np.mean((centred**2).sum(axis=1)))
+        # Features of unit mean square a row; their linear part has the prior's variance.
+        unit = np.sqrt(np.mean((centred**2).sum(axis=1)))
+        unit = unit if unit > 0 else 1.0
+        radius = radius if radius > 0 else 1.0
+        p["log_length_scales"][:] = theta[:-2] + np.log(radius)
+        p["log_lengths"][:] = np.log(stretch)
+        p["log_lengths"][-1] = -np.log(unit)
+        p["log_heights"][:-1] = 2 * np.log(stretch)
+        inputs, target = centred / radius, centred / unit
+        for k in range(a.n_layers):
+            target = pass_through(a, p, k, inputs, target, noise)
+            inputs = target / stretch
+    else:
+        p["log_length_scales"][:] = theta[:-2]
+    start_output(a, p, X[some], Y[some], n, generator)
+    return loss

@@ -1,0 +1,251 @@
+"""The estimator: predictions, attributes, streams, guards, and hard cases."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.callback import ScoringMonitor
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skbayesnn import DeepWishartRegressor
+from skbayesnn._validation import InvalidParameterError
+from skbayesnn.metrics import log_predictive_density_scorer
+
+
+def quick(**options):
+    """A model that is quick to fit."""
+    defaults = {"n_epochs": 60, "n_inducing": 15, "n_prediction_draws": 20, "random_state": 0}
+    return DeepWishartRegressor(**{**defaults, **options})
+
+
+def wave(n=80, seed=0, noise=0.1):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2, 2, (n, 2))
+    return X, 5 + 2 * np.sin(2 * X[:, 0]) + noise * rng.normal(size=n)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y = wave()
+    return quick(n_epochs=200).fit(X, y)
+
+
+def test_accuracy_and_calibration(fitted):
+    X, y = wave(400, seed=1)
+    mean, std = fitted.predict(X, return_std=True)
+    assert np.sqrt(np.mean((mean - y) ** 2)) < 0.25  # the noise alone has 0.1
+    assert np.mean(np.abs(mean - y) < 1.645 * std) > 0.8
+    # The truth has log density 0.88; a normal distribution of the spread of y, -1.8.
+    assert fitted.log_predictive_density(X, y).mean() > 0.1
+
+
+def test_attributes(fitted):
+    X, _ = wave()
+    assert len(fitted.elbo_curve_) == 200
+    assert np.mean(fitted.elbo_curve_[-20:]) > np.mean(fitted.elbo_curve_[:20])
+    assert fitted.length_scales_.shape == (2,)
+    assert fitted.length_scales_[1] > 1.5 * fitted.length_scales_[0]  # y ignores input 1
+    assert 0.05**2 < fitted.noise_variance_ < 0.2**2
+    assert fitted.inducing_inputs_.shape == (15, 2)
+    assert np.abs(fitted.inducing_inputs_).max() < 4
+    assert fitted.heights_.shape == (3,)
+    assert fitted.hidden_length_scales_.shape == (2,)
+    assert fitted.predict_distribution(X).means.shape == (80, 20)
+
+
+def test_predictions_do_not_depend_on_other_rows(fitted):
+    X, _ = wave()
+    alone = np.concatenate([fitted.predict(X[i : i + 1]) for i in range(5)])
+    np.testing.assert_allclose(fitted.predict(X)[:5], alone, rtol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+def test_units_of_y_and_of_the_inputs(scale):
+    X, y = wave(50)
+    a, b = quick().fit(X, y), quick().fit(X * [1e-3, 1e4] + 2, scale * y - 7)
+    mean, std = a.predict(X, return_std=True)
+    mean_b, std_b = b.predict(X * [1e-3, 1e4] + 2, return_std=True)
+    # Rounding of the scaled numbers grows over the steps; the results agree, not the bits.
+    np.testing.assert_allclose(mean_b, scale * mean - 7, atol=1e-2 * scale)
+    np.testing.assert_allclose(std_b, scale * std, rtol=1e-2)
+    np.testing.assert_allclose(b.noise_variance_, scale**2 * a.noise_variance_, rtol=1e-2)
+    np.testing.assert_allclose(b.length_scales_ / a.length_scales_, [1e-3, 1e4], rtol=1e-2)
+
+
+def test_float32_gives_nearly_the_same():
+    X, y = wave(50)
+    X = X.astype(np.float32)
+    a, b = quick().fit(X.astype(float), y), quick().fit(X, y.astype(np.float32))
+    np.testing.assert_allclose(a.predict(X.astype(float)), b.predict(X), atol=1e-3)
+
+
+@pytest.mark.parametrize("posterior", ["a-gw", "gw"])
+@pytest.mark.parametrize("n_layers", [0, 1, 5])
+def test_depths_and_posteriors(posterior, n_layers):
+    X, y = wave(60)
+    model = quick(posterior=posterior, n_layers=n_layers).fit(X, y)
+    assert model.score(X, y) > 0.9
+
+
+def test_several_targets():
+    X, y = wave()
+    Y = np.column_stack([y, -3 * y])
+    model = quick().fit(X, Y)
+    mean, std = model.predict(X, return_std=True)
+    assert mean.shape == std.shape == Y.shape
+    assert model.score(X, Y) > 0.9
+    mixtures = model.predict_distribution(X)
+    np.testing.assert_allclose(mixtures[1].mean(), mean[:, 1])
+    assert len(model.predict(X, return_distribution=True)) == 2
+    assert model.noise_variance_.shape == (2,)
+    for call in (
+        lambda: model.predict(X, quantiles=[0.5]),
+        lambda: model.predict_interval(X),
+        lambda: model.sample_y(X),
+        lambda: model.log_predictive_density(X, y),
+    ):
+        with pytest.raises(ValueError, match="several targets"):
+            call()
+
+
+def test_same_seed_same_result_and_another_differs():
+    X, y = wave(40)
+    fits = [quick(n_epochs=5, random_state=s).fit(X, y).predict(X) for s in (0, 0, 1)]
+    np.testing.assert_array_equal(fits[0], fits[1])
+    assert not np.array_equal(fits[0], fits[2])
+
+
+def test_pickle_and_pipeline(fitted):
+    X, y = wave(60)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict(X), fitted.predict(X))
+    pipe = make_pipeline(StandardScaler(), quick(n_epochs=10))
+    scores = cross_val_score(pipe, X, y, cv=2, scoring=log_predictive_density_scorer)
+    assert np.isfinite(scores).all()
+
+
+def test_batches_and_partial_fit():
+    X, y = wave(300)
+    model = quick(batch_size=64, n_epochs=15).fit(X, y)
+    assert model.score(X, y) > 0.95
+    stream = quick(batch_size=50)
+    for begin in range(0, 300, 100):
+        stream.partial_fit(X[begin : begin + 100], y[begin : begin + 100])
+    assert stream.n_samples_seen_ == 300
+    assert len(stream.elbo_curve_) == 3
+    assert stream.score(X, y) > 0.95
+    with pytest.raises(ValueError, match="2 targets, but 1"):
+        stream.partial_fit(X, np.column_stack([y, y]))
+    stream.set_params(n_inducing=8).fit(X[:40], y[:40])  # another size, then a stream again
+    before = stream.predict(X)
+    stream.partial_fit(X, y)
+    assert not np.array_equal(before, stream.predict(X))
+
+
+def test_early_stopping_puts_back_the_best():
+    X, y = wave(60, noise=1.0)
+    model = quick(early_stopping=True, n_iter_no_change=2, n_epochs=600).fit(X, y)
+    assert len(model.elbo_curve_) < 600
+    best = int(np.argmax(model.validation_scores_))
+    assert len(model.validation_scores_) == best + 3
+    assert model.n_samples_seen_ == 54
+
+
+def test_early_stopping_needs_two_rows():
+    with pytest.raises(ValueError, match="n_samples=1"):
+        quick(early_stopping=True).fit([[0.0]], [1.0])
+
+
+def test_draws_and_annealing_follow_the_steps(monkeypatch):
+    seen = []
+
+    def record(a, theta, X, y, noise, n_total, weight):
+        seen.append((noise.rows.shape[1], weight))
+        return 0.0, np.zeros_like(theta), 0
+
+    monkeypatch.setattr("skbayesnn.dwp.inference.loss_and_gradient", record)
+    model = quick(n_draws=7).fit(*wave(30))
+    counts, weights = np.array(seen).T
+    assert counts[0] == 1
+    assert counts[-1] == 7
+    assert (np.diff(counts) >= 0).all()
+    assert weights[0] < 0.5
+    assert weights[-1] == 1
+    assert len(model.elbo_curve_) == 60
+
+
+HARD = {
+    "inputs on a line": (lambda X: X[:, :1] * [1.0, 2.0], {}),
+    "duplicate rows": (lambda X: np.repeat(X[:10], 4, axis=0), {}),
+    "a constant input": (lambda X: X * [1.0, 0.0], {}),
+    "nearly equal rows": (lambda X: X[0] + 1e-9 * X, {}),
+    "five rows": (lambda X: X[:5], {}),
+    "one row": (lambda X: X[:1], {}),
+    "width one": (lambda X: X, {"width": 1}),
+    "width above the inducing points": (lambda X: X, {"width": 30, "n_inducing": 4}),
+    "one inducing point": (lambda X: X, {"n_inducing": 1}),
+    "constant target": (lambda X: X, {}),
+}
+
+
+@pytest.mark.parametrize("case", HARD)
+def test_hard_cases(case):
+    X, y = wave(40)
+    change, options = HARD[case]
+    X = change(X)
+    y = y[: len(X)] if case != "constant target" else np.full(len(X), 3.0)
+    model = quick(n_epochs=30, **options).fit(X, y)
+    mean, std = model.predict(X, return_std=True)
+    assert np.isfinite(mean).all()
+    assert (std > 0).all()
+    # Nothing runs away: predictions stay in the range of the targets.
+    spread = np.ptp(y) + 1e-6
+    assert (np.abs(mean - y.mean()) < 2 * spread + 1).all()
+    if case == "inputs on a line":
+        assert model.score(X, y) > 0.9
+
+
+def test_failed_factorisations_recover_with_a_warning(monkeypatch):
+    # Without jitter to begin with, duplicate inducing inputs give a singular Gram matrix.
+    monkeypatch.setattr("skbayesnn.dwp.layers.condition.__defaults__", (0.0,))
+    monkeypatch.setattr("skbayesnn.dwp.start.choose_inducing", lambda x, n: np.zeros(n, dtype=int))
+    X, y = wave(40)
+    model = quick(n_epochs=5)
+    with pytest.warns(ConvergenceWarning, match="singular"):
+        model.fit(X, y)
+    assert np.isfinite(model.predict(X)).all()
+
+
+def test_callbacks_see_every_epoch():
+    X, y = wave(40)
+    monitor = ScoringMonitor(scoring="r2")
+    model = quick(n_epochs=5).set_callbacks(monitor).fit(X, y)
+    scores = monitor.get_logs().data_as_pandas["r2"]
+    assert len(scores) >= 5
+    assert scores.nunique() >= 5  # the estimator it sees changes with every epoch
+    assert len(model.elbo_curve_) == 5
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"n_layers": -1},
+        {"posterior": "wishart"},
+        {"n_inducing": 0},
+        {"width": 0},
+        {"n_epochs": "all"},
+        {"batch_size": "auto"},
+        {"validation_fraction": 1.0},
+        {"learning_rate": 0.0},
+    ],
+)
+def test_parameters_are_checked(wrong):
+    with pytest.raises(InvalidParameterError, match=next(iter(wrong))):
+        DeepWishartRegressor(**wrong).fit(*wave(20))
+
+
+def test_refuses_two_keywords(fitted):
+    with pytest.raises(ValueError, match="only one"):
+        fitted.predict(wave(20)[0], return_std=True, quantiles=[0.5])
