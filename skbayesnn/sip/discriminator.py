@@ -74,14 +74,25 @@ class Discriminator:
             gradient = gradient - sign * solved
         return value, gradient
 
-    def loss_and_gradient(self, u_q, u_p):
-        """Mean logistic loss of telling as many draws of each apart; ln 2 is a guess.
+    def look(self, u_q, u_p):
+        """What the methods below take: as many draws of q as of p, and the Gaussian part there.
+
+        Parameters
+        ----------
+        u_q, u_p : ndarray of shape (n_draws, n_inducing)
+        """
+        u = np.concatenate([u_q, u_p])
+        return u, *self._gaussian_part(u)
+
+    def loss_and_gradient(self, seen):
+        """Mean logistic loss of telling q from p; ln 2 is a guess.
 
         The gradient in the network's parameters is left in ``gradient``.
         """
-        u, n = np.concatenate([u_q, u_p]), len(u_q)
+        u, gaussian, _ = seen
+        n = len(u) // 2
         kept = self.network.forward(self.theta, u)
-        margins = kept[-1][:, 0] + self._gaussian_part(u)[0]
+        margins = kept[-1][:, 0] + gaussian
         margins[n:] *= -1.0
         losses = np.logaddexp(0.0, -margins)
         d_out = np.exp(-margins - losses) / len(u)
@@ -91,18 +102,14 @@ class Discriminator:
         )
         return float(losses.mean())
 
-    def step(self, u_q, u_p, rate):
+    def step(self, seen, rate):
         """One step of Adam; the loss before it."""
-        loss = self.loss_and_gradient(u_q, u_p)
+        loss = self.loss_and_gradient(seen)
         self.adam.step(self.theta, self.gradient, np.array([rate]))
         return loss
 
-    def divergence(self, u_q, u_p):
+    def divergence(self, seen):
         """½ mean(T(u_q) − T(u_p)), and its gradients in the draws, T held fixed.
-
-        Parameters
-        ----------
-        u_q, u_p : ndarray of shape (n_draws, n_inducing)
 
         Returns
         -------
@@ -110,14 +117,13 @@ class Discriminator:
             In nats.
         d_u_q, d_u_p : ndarray of shape (n_draws, n_inducing)
         """
-        u, n = np.concatenate([u_q, u_p]), len(u_q)
+        u, gaussian, d_gaussian = seen
+        n = len(u) // 2
         kept = self.network.forward(self.theta, u)
-        gaussian, d_gaussian = self._gaussian_part(u)
-        log_odds = kept[-1][:, 0] + gaussian
         d_out = np.full((len(u), 1), -0.5 / n, self.theta.dtype)
         d_out[:n] *= -1.0
         d_u = self.network.adjoint(self.theta, kept, d_out) + d_out * d_gaussian
-        return float(d_out[:, 0] @ log_odds), d_u[:n], d_u[n:]
+        return float(d_out[:, 0] @ (kept[-1][:, 0] + gaussian)), d_u[:n], d_u[n:]
 
     def state(self):
         """Copy of what training changes, but for the moments of Adam."""

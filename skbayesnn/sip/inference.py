@@ -101,9 +101,9 @@ class SIPInference(Trainable):
         """Take steps; the mean loss a row, or NaN where the model left what is finite."""
         s, losses, told_apart, divergences = self.settings, [], [], []
 
-        def learn(u_q, u_p):
+        def learn(seen):
             for _ in range(s.discriminator_steps):
-                told_apart.append(self.discriminator.step(u_q, u_p, rate))
+                told_apart.append(self.discriminator.step(seen, rate))
 
         rates = np.full(len(self.model.blocks), rate)
         with np.errstate(all="ignore"):

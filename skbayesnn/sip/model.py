@@ -104,8 +104,8 @@ class SparseImplicitProcess:
         generator : numpy.random.Generator
         discriminator : Discriminator
         learn : callable
-            Called with blurred draws (u_q, u_p) before the divergence is taken, to train
-            the discriminator on them.
+            Called with what the discriminator sees before the divergence is taken, to
+            train it.
 
         Returns
         -------
@@ -121,18 +121,20 @@ class SparseImplicitProcess:
         u = kept[-1]
         blur = float(np.exp(0.5 * log_noise[0])) if self.blur is None else self.blur
         discriminator.learn_moments(u, f_z, blur)
-        seen = [
-            a + self.dtype.type(blur) * generator.standard_normal(a.shape, dtype=self.dtype)
-            for a in (u, f_z)
-        ]
-        learn(*seen)
+        seen = discriminator.look(
+            *(
+                a + self.dtype.type(blur) * generator.standard_normal(a.shape, dtype=self.dtype)
+                for a in (u, f_z)
+            )
+        )
+        learn(seen)
         conditional = EmpiricalConditional(f_z, self.jitter)
         coefficients = conditional.coefficients(u)
         fit, d_means, d_variances, d_noise = power_log_likelihood(
             y, *conditional.moments(f_x, coefficients), float(log_noise[0]), self.alpha
         )
         d_f_x, d_f_z, d_u = conditional.adjoint(u, coefficients, d_means, d_variances)
-        divergence, kl_u, kl_f = discriminator.divergence(*seen)
+        divergence, kl_u, kl_f = discriminator.divergence(seen)
         d_f = np.concatenate([d_f_x, d_f_z], axis=1)
         d_f *= -1.0 / len(X)
         weight = kl_weight / n_total
