@@ -1,10 +1,16 @@
-"""½[KL(q‖p) + KL(p‖q)] from the log-odds T(u) of a classifier (eq. 10 and section 3.2).
+"""½[KL(q‖p) + KL(p‖q)] of the inducing values: two Gaussians and a classifier (eq. 10).
 
-The paper's T is a network alone. Where q and p hardly overlap, such a network tells their
-draws apart at once, its loss vanishes, and its log-odds stop growing far below the true ones.
+The paper takes both terms from the log-odds T(u) of a network that tells draws of q from draws
+of p, held fixed in the gradient. Two things go wrong with that. Where q and p hardly overlap the
+network tells them apart at once, its loss vanishes, and its log-odds stop growing far below the
+true ones. And with T held fixed q follows the gradient of KL(q‖p) alone and p that of KL(p‖q)
+alone: each seeks the inside of the other, so both shrink, and prior draws never come to look
+like the data.
+
 Here T is a Gaussian discriminant, the log-ratio of two Gaussians with the running moments of
-the draws of q and of p, plus a network that learns what is not Gaussian. The moments have
-the right size at once, whatever the overlap.
+the draws of q and of p, plus a network that learns what is not Gaussian. The divergence of the
+two Gaussians has a closed form, of the right size whatever the overlap, and its whole gradient
+is taken; for the network's part that of the paper.
 
 Both see u + b e, e ~ N(0, I): with b the standard deviation of the noise of y the
 distributions are compared at the resolution at which the data could tell them apart.
@@ -52,44 +58,57 @@ class Discriminator:
         """Update the running moments; ``blur`` is b, the noise that T is to see on u."""
         self.mass = MEMORY * self.mass + 1.0 - MEMORY
         part = (1.0 - MEMORY) / self.mass
-        self.gaussians = []
+        self.blur, self.gaussians = blur, []
+        identity = np.eye(u_q.shape[1])
         for mean, second, u in zip(self.means, self.seconds, (u_q, u_p), strict=True):
             u = u.astype(np.float64)
             mean += part * (u.mean(axis=0) - mean)
             second += part * (u.T @ u / len(u) - second)
-            covariance = second - np.outer(mean, mean)
-            covariance.flat[:: len(mean) + 1] += blur**2
+            covariance = second - np.outer(mean, mean) + blur**2 * identity
             factor = cho_factor(covariance, lower=True, check_finite=False)
             log_determinant = 2.0 * np.log(np.diag(factor[0])).sum()
-            self.gaussians.append((mean.copy(), factor, log_determinant))
+            precision = cho_solve(factor, identity, check_finite=False)
+            self.gaussians.append((mean.copy(), covariance, precision, log_determinant))
 
-    def _gaussian_part(self, u):
-        """Log-ratio of the two Gaussians at u, and its gradient."""
-        value, gradient = 0.0, 0.0
-        for sign, (mean, factor, log_determinant) in zip((1, -1), self.gaussians, strict=True):
-            distance = u - mean
-            solved = cho_solve(factor, distance.T, check_finite=False).T
-            squares = np.einsum("ij,ij->i", distance, solved)
-            value = value - sign * 0.5 * (squares + log_determinant)
-            gradient = gradient - sign * solved
-        return value, gradient
+    def gaussian_divergence(self, u_q, u_p):
+        """½[KL + KL] of the two Gaussians, and its gradients in the draws behind the moments."""
+        (m_q, c_q, p_q, _), (m_p, c_p, p_p, _) = self.gaussians
+        shift = m_q - m_p
+        pull = 0.5 * (p_q + p_p) @ shift
+        square = np.outer(shift, shift)
+        value = 0.25 * (np.sum(p_p * c_q) + np.sum(p_q * c_p)) - 0.5 * len(m_q)
+        in_q = 0.5 * (p_p - p_q @ (c_p + square) @ p_q)
+        in_p = 0.5 * (p_q - p_p @ (c_q + square) @ p_p)
+        d_u_q = ((u_q - m_q) @ in_q + pull) / len(u_q)
+        d_u_p = ((u_p - m_p) @ in_p - pull) / len(u_p)
+        return value + 0.5 * float(pull @ shift), d_u_q, d_u_p
 
-    def look(self, u_q, u_p):
-        """What the methods below take: as many draws of q as of p, and the Gaussian part there.
+    def look(self, u_q, u_p, generator):
+        """What the methods below take: blurred draws, and the log-ratio of the Gaussians there.
 
         Parameters
         ----------
         u_q, u_p : ndarray of shape (n_draws, n_inducing)
+            As many of each.
+        generator : numpy.random.Generator
         """
         u = np.concatenate([u_q, u_p])
-        return u, *self._gaussian_part(u)
+        u = u + u.dtype.type(self.blur) * generator.standard_normal(u.shape).astype(u.dtype)
+        log_ratio = 0.0
+        for sign, (mean, _, precision, log_determinant) in zip(
+            (1, -1), self.gaussians, strict=True
+        ):
+            distance = u - mean
+            squares = np.einsum("ij,ij->i", distance @ precision, distance)
+            log_ratio = log_ratio - sign * 0.5 * (squares + log_determinant)
+        return u, log_ratio
 
     def loss_and_gradient(self, seen):
         """Mean logistic loss of telling q from p; ln 2 is a guess.
 
         The gradient in the network's parameters is left in ``gradient``.
         """
-        u, gaussian, _ = seen
+        u, gaussian = seen
         n = len(u) // 2
         kept = self.network.forward(self.theta, u)
         margins = kept[-1][:, 0] + gaussian
@@ -108,8 +127,14 @@ class Discriminator:
         self.adam.step(self.theta, self.gradient, np.array([rate]))
         return loss
 
-    def divergence(self, seen):
-        """½ mean(T(u_q) − T(u_p)), and its gradients in the draws, T held fixed.
+    def divergence(self, seen, u_q, u_p):
+        """½[KL(q‖p) + KL(p‖q)], and its gradients in the draws.
+
+        Parameters
+        ----------
+        seen : tuple
+            From :meth:`look`.
+        u_q, u_p : ndarray of shape (n_draws, n_inducing)
 
         Returns
         -------
@@ -117,13 +142,15 @@ class Discriminator:
             In nats.
         d_u_q, d_u_p : ndarray of shape (n_draws, n_inducing)
         """
-        u, gaussian, d_gaussian = seen
-        n = len(u) // 2
-        kept = self.network.forward(self.theta, u)
-        d_out = np.full((len(u), 1), -0.5 / n, self.theta.dtype)
+        value, d_u_q, d_u_p = self.gaussian_divergence(u_q, u_p)
+        n = len(u_q)
+        kept = self.network.forward(self.theta, seen[0])
+        d_out = np.full((2 * n, 1), -0.5 / n, self.theta.dtype)
         d_out[:n] *= -1.0
-        d_u = self.network.adjoint(self.theta, kept, d_out) + d_out * d_gaussian
-        return float(d_out[:, 0] @ (kept[-1][:, 0] + gaussian)), d_u[:n], d_u[n:]
+        d_u = self.network.adjoint(self.theta, kept, d_out)
+        d_u_q += d_u[:n]
+        d_u_p += d_u[n:]
+        return value + float(d_out[:, 0] @ kept[-1][:, 0]), d_u_q, d_u_p
 
     def state(self):
         """Copy of what training changes, but for the moments of Adam."""

@@ -388,9 +388,8 @@ class SIPRegressor(
     def _mixture(predictor, X):
         """Mixture at standardised inputs, of the standardised target."""
         means, variances = predictor.moments(X)
-        variances = variances + predictor.noise_variance
         weights = np.full(means.shape[1], 1.0 / means.shape[1])
-        return PredictiveMixture(weights, means, np.broadcast_to(variances[:, None], means.shape))
+        return PredictiveMixture(weights, means, variances + predictor.noise_variance)
 
     def _publish(self):
         for name, value in self._fitted_so_far().items():

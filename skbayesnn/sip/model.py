@@ -59,6 +59,7 @@ class SparseImplicitProcess:
         ).astype(dtype)
         self.gradient = np.zeros_like(self.theta)
         self.blur = None
+        self.prior_factor = 1.0
 
     def parts(self, vector):
         """Views: prior, posterior, inducing inputs (n_inducing, n_inputs), log noise (1,)."""
@@ -121,12 +122,7 @@ class SparseImplicitProcess:
         u = kept[-1]
         blur = float(np.exp(0.5 * log_noise[0])) if self.blur is None else self.blur
         discriminator.learn_moments(u, f_z, blur)
-        seen = discriminator.look(
-            *(
-                a + self.dtype.type(blur) * generator.standard_normal(a.shape, dtype=self.dtype)
-                for a in (u, f_z)
-            )
-        )
+        seen = discriminator.look(u, f_z, generator)
         learn(seen)
         conditional = EmpiricalConditional(f_z, self.jitter)
         coefficients = conditional.coefficients(u)
@@ -134,11 +130,11 @@ class SparseImplicitProcess:
             y, *conditional.moments(f_x, coefficients), float(log_noise[0]), self.alpha
         )
         d_f_x, d_f_z, d_u = conditional.adjoint(u, coefficients, d_means, d_variances)
-        divergence, kl_u, kl_f = discriminator.divergence(seen)
+        divergence, kl_u, kl_f = discriminator.divergence(seen, u, f_z)
         d_f = np.concatenate([d_f_x, d_f_z], axis=1)
         d_f *= -1.0 / len(X)
         weight = kl_weight / n_total
-        d_f[:, len(X) :] += weight * kl_f
+        d_f[:, len(X) :] += (weight * self.prior_factor) * kl_f
         d_u = weight * kl_u - d_u / len(X)
         d_Z[:] = self.prior.adjoint(theta, d_f.astype(self.dtype), d_theta, len(Z))
         self.posterior.adjoint(phi, kept, d_u.astype(self.dtype), d_phi)

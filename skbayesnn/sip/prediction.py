@@ -1,7 +1,9 @@
 """Predictions of a sparse implicit process (eq. 14), from draws that are fixed once.
 
 The prior draws that the conditional is estimated from, and the draws of u, come from one
-stored seed: every prediction of a fitted model is of the same mixture, row by row.
+stored seed: every prediction of a fitted model is of the same mixture, row by row. Training
+takes new prior draws at every step, so a prediction should not hang on one set of them
+either: the draws of u are dealt to a few sets.
 """
 
 import numpy as np
@@ -22,30 +24,41 @@ class Predictor:
         Its shapes are used; its parameters are not.
     parameters : ndarray of shape (n_parameters,), float64
     n_draws : int
-        Prior draws behind the conditional.
+        Prior draws of a set.
     n_components : int
         Draws of u.
     seed : int
+    n_sets : int, default=5
+        Sets of prior draws, no more than there are components.
     """
 
-    def __init__(self, model, parameters, n_draws, n_components, seed):
+    def __init__(self, model, parameters, n_draws, n_components, seed, n_sets=5):
         self.prior, self.posterior = model.prior, model.posterior
         self.theta, self.phi, self.Z, log_noise = (part.copy() for part in model.parts(parameters))
         self.noise_variance = float(np.exp(log_noise[0]))
         self.n_draws, self.seed = n_draws, seed
-        f_z = self._prior_draws(self.Z)
-        self.conditional = EmpiricalConditional(f_z, model.jitter)
-        generator = np.random.default_rng([seed, 1])
-        self.coefficients = self.conditional.coefficients(self._draw_u(generator, n_components))
+        self.n_sets = min(n_sets, n_components)
+        self.conditionals = [
+            EmpiricalConditional(self._prior_draws(self.Z, k), model.jitter)
+            for k in range(self.n_sets)
+        ]
+        self.coefficients = self._coefficients(np.random.default_rng(seed), n_components)
 
-    def _draw_u(self, generator, n):
+    def _coefficients(self, generator, n):
+        """Draws of u, dealt to the sets: a list of arrays (n_draws, n / n_sets)."""
         noise = generator.standard_normal((n, N_POSTERIOR_NOISE))
-        return self.posterior.forward(self.phi, noise)[-1]
+        u = self.posterior.forward(self.phi, noise)[-1]
+        return [
+            conditional.coefficients(part)
+            for conditional, part in zip(
+                self.conditionals, np.array_split(u, self.n_sets), strict=True
+            )
+        ]
 
-    def _prior_draws(self, X):
-        """The fixed prior draws at rows, (n_draws, n_rows)."""
-        noise = self.prior.draw_noise(np.random.default_rng(self.seed), self.n_draws, np.float64)
-        return self.functions_of(noise, X)
+    def _prior_draws(self, X, k):
+        """The fixed prior draws of set k at rows, (n_draws, n_rows)."""
+        generator = np.random.default_rng([self.seed, k])
+        return self.functions_of(self.prior.draw_noise(generator, self.n_draws, np.float64), X)
 
     def functions_of(self, noise, X):
         """Functions of the prior, block by block of rows; (len(noise), n_rows)."""
@@ -58,16 +71,26 @@ class Predictor:
         return out
 
     def moments(self, X):
-        """Means (n_rows, n_components) and variances (n_rows,) of f given each draw of u."""
-        means, variances = self.conditional.moments(self._prior_draws(X), self.coefficients)
-        self.conditional.kept = None
-        return means.T, variances
+        """Means and variances of f given each draw of u, each (n_rows, n_components)."""
+        means, variances = [], []
+        for k, (conditional, a) in enumerate(
+            zip(self.conditionals, self.coefficients, strict=True)
+        ):
+            mean, variance = conditional.moments(self._prior_draws(X, k), a)
+            conditional.kept = None
+            means.append(mean.T)
+            variances.append(np.broadcast_to(variance[:, None], mean.T.shape))
+        return np.concatenate(means, axis=1), np.concatenate(variances, axis=1)
 
     def functions(self, X, n, generator):
         """Joint draws of f from the posterior; (n_rows, n)."""
-        coefficients = self.conditional.coefficients(self._draw_u(generator, n))
-        normals = generator.standard_normal(coefficients.shape)
-        return self.conditional.functions(self._prior_draws(X), coefficients, normals).T
+        columns = []
+        for k, a in enumerate(self._coefficients(generator, n)):
+            if a.shape[1]:
+                normals = generator.standard_normal(a.shape)
+                f_x = self._prior_draws(X, k)
+                columns.append(self.conditionals[k].functions(f_x, a, normals).T)
+        return np.concatenate(columns, axis=1)
 
     def prior_functions(self, X, n, generator):
         """Joint draws of f from the prior; (n_rows, n)."""

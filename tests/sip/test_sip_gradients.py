@@ -115,15 +115,32 @@ def new_discriminator(rng, n_inducing):
     return discriminator
 
 
-def test_discriminator():
+def test_gaussian_divergence():
+    # Moments of these draws alone: the whole divergence is a function of the draws.
+    rng = np.random.default_rng(0)
+    u_q, u_p = rng.normal(size=(8, 3)), 1 + 2 * rng.normal(size=(8, 3))
+
+    def fresh():
+        d = Discriminator(3, 5, np.random.default_rng(0), np.float64)
+        d.learn_moments(u_q, u_p, 0.3)
+        return d.gaussian_divergence(u_q, u_p)
+
+    _, d_u_q, d_u_p = fresh()
+    assert_gradient(d_u_q, lambda: fresh()[0], u_q)
+    assert_gradient(d_u_p, lambda: fresh()[0], u_p)
+
+
+def test_network_of_the_discriminator():
     rng = np.random.default_rng(0)
     d = new_discriminator(rng, 3)
-    u_q, u_p = rng.normal(size=(6, 3)), rng.normal(size=(6, 3))
-    d.loss_and_gradient(d.look(u_q, u_p))
-    assert_gradient(d.gradient.copy(), lambda: d.loss_and_gradient(d.look(u_q, u_p)), d.theta)
-    _, d_u_q, d_u_p = d.divergence(d.look(u_q, u_p))
-    assert_gradient(d_u_q, lambda: d.divergence(d.look(u_q, u_p))[0], u_q)
-    assert_gradient(d_u_p, lambda: d.divergence(d.look(u_q, u_p))[0], u_p)
+    u = rng.normal(size=(12, 3))
+    seen = u, rng.normal(size=12)
+    d.loss_and_gradient(seen)
+    assert_gradient(d.gradient.copy(), lambda: d.loss_and_gradient(seen), d.theta)
+    # What the network adds, at draws without blur; the moments do not change with them.
+    d.gaussian_divergence = lambda u_q, u_p: (0.0, np.zeros(u_q.shape), np.zeros(u_p.shape))
+    _, d_u_q, d_u_p = d.divergence(seen, u[:6], u[6:])
+    assert_gradient(np.concatenate([d_u_q, d_u_p]), lambda: d.divergence(seen, u[:6], u[6:])[0], u)
 
 
 @pytest.mark.parametrize("prior", ["bnn", "sampler"])
@@ -132,12 +149,14 @@ def test_objective(prior):
     X, Z, y = rng.normal(size=(7, 2)), rng.normal(size=(4, 2)), rng.normal(size=7)
     model = SparseImplicitProcess(prior, Z, X, 4, 0.3, 0.7, 1e-2, rng, np.float64)
     model.theta += 0.1 * rng.normal(size=model.theta.size)
-    # The discriminator is held fixed in the gradient, its blur and moments too.
-    model.blur, d = 0.3, new_discriminator(rng, 4)
-    d.learn_moments = lambda *_: None
+    # The network of the discriminator is held fixed in the gradient, so is the blur; nothing
+    # of the moments remains from one call to the next.
+    model.blur, d = 0.3, Discriminator(4, 5, rng, np.float64)
+    d.theta += 0.1 * rng.normal(size=d.theta.size)
 
     def value():
         # The same draws every time.
+        d.means[:], d.seconds[:], d.mass = 0.0, 0.0, 0.0
         return model.loss_and_gradient(
             X, y, 50.0, 0.8, 9, np.random.default_rng(1), d, lambda *_: None
         )[0]

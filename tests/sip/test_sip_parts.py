@@ -116,8 +116,8 @@ def test_divergence_of_gaussians():
     discriminator = Discriminator(d, 10, rng, np.float64)
     for _ in range(30):
         discriminator.learn_moments(u_q(20_000), u_p(20_000), blur)
-    seen = [u + blur * rng.normal(size=u.shape) for u in (u_q(20_000), u_p(20_000))]
-    value, _, _ = discriminator.divergence(discriminator.look(*seen))
+    u = u_q(20_000), u_p(20_000)
+    value, _, _ = discriminator.divergence(discriminator.look(*u, rng), *u)
     v_q, v_p = s_q**2 + blur**2, s_p**2 + blur**2
     # ½[KL(q‖p) + KL(p‖q)] of two Gaussians: the logs of the determinants cancel.
     expected = 0.25 * d * (v_q / v_p + v_p / v_q - 2 + (1 / v_p + 1 / v_q))
@@ -137,9 +137,9 @@ def test_network_learns_what_is_not_gaussian():
     for _ in range(300):
         u_q, u_p = draw(200)
         discriminator.learn_moments(u_q, u_p, 0.0)
-        discriminator.step(discriminator.look(u_q, u_p), 0.01)
+        discriminator.step(discriminator.look(u_q, u_p, rng), 0.01)
     u_q, u_p = draw(100_000)
-    value, _, _ = discriminator.divergence(discriminator.look(u_q, u_p))
+    value, _, _ = discriminator.divergence(discriminator.look(u_q, u_p, rng), u_q, u_p)
     ratio = [
         np.log(0.5 * (norm.pdf(u, -1, noise) + norm.pdf(u, 1, noise)))
         - norm.logpdf(u, 0, np.sqrt(1 + noise**2))
