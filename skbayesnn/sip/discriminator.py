@@ -9,8 +9,10 @@ like the data.
 
 Here T is a Gaussian discriminant, the log-ratio of two Gaussians with the running moments of
 the draws of q and of p, plus a network that learns what is not Gaussian. The divergence of the
-two Gaussians has a closed form, of the right size whatever the overlap, and its whole gradient
-is taken; for the network's part that of the paper.
+two Gaussians has a closed form, of the right size whatever the overlap. p follows its whole
+gradient: it comes to cover q. q follows that of KL(q‖p) alone, as in the paper: with the other
+term, too, it puts a few wild draws wherever p is wider, and its spread is wrong. In the
+network's part both follow the gradient of the paper.
 
 Both see u + b e, e ~ N(0, I): with b the standard deviation of the noise of y the
 distributions are compared at the resolution at which the data could tell them apart.
@@ -71,17 +73,19 @@ class Discriminator:
             self.gaussians.append((mean.copy(), covariance, precision, log_determinant))
 
     def gaussian_divergence(self, u_q, u_p):
-        """½[KL + KL] of the two Gaussians, and its gradients in the draws behind the moments."""
+        """½[KL + KL] of the two Gaussians, and its gradients in the draws behind the moments.
+
+        That in u_q is of ½ KL(q‖p) alone, that in u_p of both.
+        """
         (m_q, c_q, p_q, _), (m_p, c_p, p_p, _) = self.gaussians
         shift = m_q - m_p
-        pull = 0.5 * (p_q + p_p) @ shift
-        square = np.outer(shift, shift)
+        from_q, from_p = 0.5 * p_q @ shift, 0.5 * p_p @ shift
         value = 0.25 * (np.sum(p_p * c_q) + np.sum(p_q * c_p)) - 0.5 * len(m_q)
-        in_q = 0.5 * (p_p - p_q @ (c_p + square) @ p_q)
-        in_p = 0.5 * (p_q - p_p @ (c_q + square) @ p_p)
-        d_u_q = ((u_q - m_q) @ in_q + pull) / len(u_q)
-        d_u_p = ((u_p - m_p) @ in_p - pull) / len(u_p)
-        return value + 0.5 * float(pull @ shift), d_u_q, d_u_p
+        in_q = 0.5 * (p_p - p_q)
+        in_p = 0.5 * (p_q - p_p @ (c_q + np.outer(shift, shift)) @ p_p)
+        d_u_q = ((u_q - m_q) @ in_q + from_p) / len(u_q)
+        d_u_p = ((u_p - m_p) @ in_p - from_q - from_p) / len(u_p)
+        return value + 0.5 * float((from_q + from_p) @ shift), d_u_q, d_u_p
 
     def look(self, u_q, u_p, generator):
         """What the methods below take: blurred draws, and the log-ratio of the Gaussians there.

@@ -65,17 +65,19 @@ class SIPRegressor(
         Part of the training over which that weight rises from 0.
     discriminator_steps : int, default=1
         Steps of the classifier for each step of the model.
-    learning_rate : float, default=0.005
+    learning_rate : float, default=0.01
         Of Adam, at the start.
     schedule : {"cosine", "constant", "drop"}, default="cosine"
         How the learning rate falls over `max_iter` steps.
     batch_size : int, default=100
         Rows a step.
-    max_iter : int, default=3000
+    max_iter : int, default=2000
         Steps of the optimiser, in blocks of 50.
-    early_stopping : bool, default=False
+    early_stopping : bool, default=True
         Hold out rows, stop when their mean log density has not risen for
-        `n_iter_no_change` steps, and put back the best parameters.
+        `n_iter_no_change` steps, and put back the best parameters. The parameters of the prior
+        are fitted without a prior of their own: for a few hundred rows of many inputs this
+        is what keeps them from following single rows.
     validation_fraction : float, default=0.1
         Part of the rows held out, 1000 rows at most.
     n_iter_no_change : int, default=1000
@@ -119,10 +121,11 @@ class SIPRegressor(
 
     Notes
     -----
-    Two departures from the paper. The expectation over f given u in its objective is taken
+    Departures from the paper. The expectation over f given u in its objective is taken
     exactly. The classifier is a Gaussian discriminant with running moments plus a network,
     and sees inducing values with the noise of y added: without, it tells posterior from prior
-    at once, and its divergence is far too small.
+    at once, and its divergence is far too small. The prior follows the gradient of both
+    divergences, not of one.
 
     References
     ----------
@@ -156,11 +159,11 @@ class SIPRegressor(
         kl_weight=1.0,
         kl_warmup=0.2,
         discriminator_steps=1,
-        learning_rate=0.005,
+        learning_rate=0.01,
         schedule="cosine",
         batch_size=100,
-        max_iter=3000,
-        early_stopping=False,
+        max_iter=2000,
+        early_stopping=True,
         validation_fraction=0.1,
         n_iter_no_change=1000,
         n_posterior_draws=500,

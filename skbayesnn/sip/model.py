@@ -36,6 +36,8 @@ class SparseImplicitProcess:
     Attributes
     ----------
     theta, gradient : ndarray of shape (n_parameters,)
+    blur : float or None
+        Noise with which the discriminator sees inducing values; None for that of y.
     blocks : dict of str to int
         Sizes of the blocks of ``theta``, in order.
     """
@@ -59,7 +61,6 @@ class SparseImplicitProcess:
         ).astype(dtype)
         self.gradient = np.zeros_like(self.theta)
         self.blur = None
-        self.prior_factor = 1.0
 
     def parts(self, vector):
         """Views: prior, posterior, inducing inputs (n_inducing, n_inputs), log noise (1,)."""
@@ -134,7 +135,7 @@ class SparseImplicitProcess:
         d_f = np.concatenate([d_f_x, d_f_z], axis=1)
         d_f *= -1.0 / len(X)
         weight = kl_weight / n_total
-        d_f[:, len(X) :] += (weight * self.prior_factor) * kl_f
+        d_f[:, len(X) :] += weight * kl_f
         d_u = weight * kl_u - d_u / len(X)
         d_Z[:] = self.prior.adjoint(theta, d_f.astype(self.dtype), d_theta, len(Z))
         self.posterior.adjoint(phi, kept, d_u.astype(self.dtype), d_phi)

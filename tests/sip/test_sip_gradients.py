@@ -115,19 +115,29 @@ def new_discriminator(rng, n_inducing):
     return discriminator
 
 
+def gaussian_kl(u, v, blur):
+    """KL of the Gaussians with the moments of u and of v."""
+    identity = blur**2 * np.eye(u.shape[1])
+    c_u, c_v = (np.cov(a.T, ddof=0) + identity for a in (u, v))
+    shift = u.mean(axis=0) - v.mean(axis=0)
+    inner = np.trace(np.linalg.solve(c_v, c_u + np.outer(shift, shift))) - u.shape[1]
+    return 0.5 * (inner + np.linalg.slogdet(c_v)[1] - np.linalg.slogdet(c_u)[1])
+
+
 def test_gaussian_divergence():
-    # Moments of these draws alone: the whole divergence is a function of the draws.
+    # Moments of these draws alone: the divergences are functions of the draws.
     rng = np.random.default_rng(0)
     u_q, u_p = rng.normal(size=(8, 3)), 1 + 2 * rng.normal(size=(8, 3))
+    d = Discriminator(3, 5, rng, np.float64)
+    d.learn_moments(u_q, u_p, 0.3)
+    value, d_u_q, d_u_p = d.gaussian_divergence(u_q, u_p)
 
-    def fresh():
-        d = Discriminator(3, 5, np.random.default_rng(0), np.float64)
-        d.learn_moments(u_q, u_p, 0.3)
-        return d.gaussian_divergence(u_q, u_p)
+    def both():
+        return 0.5 * (gaussian_kl(u_q, u_p, 0.3) + gaussian_kl(u_p, u_q, 0.3))
 
-    _, d_u_q, d_u_p = fresh()
-    assert_gradient(d_u_q, lambda: fresh()[0], u_q)
-    assert_gradient(d_u_p, lambda: fresh()[0], u_p)
+    np.testing.assert_allclose(value, both(), rtol=1e-9)
+    assert_gradient(d_u_p, both, u_p)
+    assert_gradient(d_u_q, lambda: 0.5 * gaussian_kl(u_q, u_p, 0.3), u_q)
 
 
 def test_network_of_the_discriminator():
@@ -149,14 +159,19 @@ def test_objective(prior):
     X, Z, y = rng.normal(size=(7, 2)), rng.normal(size=(4, 2)), rng.normal(size=7)
     model = SparseImplicitProcess(prior, Z, X, 4, 0.3, 0.7, 1e-2, rng, np.float64)
     model.theta += 0.1 * rng.normal(size=model.theta.size)
-    # The network of the discriminator is held fixed in the gradient, so is the blur; nothing
-    # of the moments remains from one call to the next.
-    model.blur, d = 0.3, Discriminator(4, 5, rng, np.float64)
-    d.theta += 0.1 * rng.normal(size=d.theta.size)
+    # The blur is held fixed in the gradient. A divergence with a gradient that is all its own.
+    model.blur = 0.3
+    weights = rng.normal(size=(2, 9, 4))
+
+    class SomeDivergence(Discriminator):
+        def divergence(self, seen, u_q, u_p):
+            value = float(np.sum(weights[0] * u_q**2) + np.sum(weights[1] * u_p**2))
+            return value, 2 * weights[0] * u_q, 2 * weights[1] * u_p
+
+    d = SomeDivergence(4, 5, rng, np.float64)
 
     def value():
         # The same draws every time.
-        d.means[:], d.seconds[:], d.mass = 0.0, 0.0, 0.0
         return model.loss_and_gradient(
             X, y, 50.0, 0.8, 9, np.random.default_rng(1), d, lambda *_: None
         )[0]
