@@ -29,6 +29,7 @@ class SparseImplicitProcess:
     noise_variance : float
         At the start.
     alpha, jitter : float
+        α of the objective, and the least jitter: see :meth:`jitter_at`.
     generator : numpy.random.Generator
     dtype : numpy dtype, default=numpy.float32
         Of the networks; the conditional and the likelihood are float64 always.
@@ -85,6 +86,15 @@ class SparseImplicitProcess:
         bias[:] = f.mean(axis=0) - hidden.mean(axis=0) @ weights
         return phi
 
+    def jitter_at(self, log_noise):
+        """Jitter on the inducing values: a hundredth of the noise variance, if not less.
+
+        Differences of u far below the noise carry no information, but where inducing inputs
+        lie close together the conditional would extrapolate from them: with the least jitter
+        alone, training blew up when all inducing inputs started at one point.
+        """
+        return max(self.jitter, 0.01 * float(np.exp(log_noise)))
+
     def draw_posterior(self, generator, n_draws, phi):
         """Arrays of the posterior's network, the draws of u (n_draws, n_inducing) last."""
         noise = generator.standard_normal((n_draws, N_POSTERIOR_NOISE), dtype=self.dtype)
@@ -125,7 +135,7 @@ class SparseImplicitProcess:
         discriminator.learn_moments(u, f_z, blur)
         seen = discriminator.look(u, f_z, generator)
         learn(seen)
-        conditional = EmpiricalConditional(f_z, self.jitter)
+        conditional = EmpiricalConditional(f_z, self.jitter_at(float(log_noise[0])))
         coefficients = conditional.coefficients(u)
         fit, d_means, d_variances, d_noise = power_log_likelihood(
             y, *conditional.moments(f_x, coefficients), float(log_noise[0]), self.alpha
