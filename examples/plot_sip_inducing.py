@@ -19,7 +19,7 @@ model = SIPRegressor(
     inducing_inputs=np.full((20, 1), -1.0), n_draws=50, learning_rate=0.01, random_state=0
 )
 path = [np.full(20, -1.0)]
-for _ in range(150):  # passes over the data, ten steps each
+for _ in range(200):  # passes over the data, ten steps each
     model.partial_fit(X, y)
     path.append(model.inducing_inputs_[:, 0].copy())
 

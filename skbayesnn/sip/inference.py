@@ -77,22 +77,22 @@ class SIPInference(Trainable):
         """Give it the rows to learn from, and perhaps a function that scores it."""
         self.X, self.y = np.asarray(X, self.model.dtype), np.asarray(y, np.float64)
         self.n_total = float(n_total or len(y))
-        self.batch = min(self.settings.batch_size, len(y))
-        self.n_rows = STEPS_A_BLOCK * self.batch
-        self.order, self.position = self.generator.permutation(len(y)), 0
+        # Batches of nearly the same size, every row in one of them.
+        self.n_batches = -(-len(y) // min(self.settings.batch_size, len(y)))
+        self.n_rows = STEPS_A_BLOCK * (len(y) // self.n_batches)
+        self.batches = []
         self.held_out = held_out
 
     def detach(self):
         """Let go of the rows."""
-        self.X = self.y = self.order = self.held_out = None
+        self.X = self.y = self.held_out = None
+        self.batches = []
 
     def _next_rows(self):
-        """Rows of the next batch; within a pass no row comes twice."""
-        if self.position + self.batch > len(self.order):
-            self.order, self.position = self.generator.permutation(len(self.y)), 0
-        rows = self.order[self.position : self.position + self.batch]
-        self.position += self.batch
-        return rows
+        """Rows of the next batch: each row once a pass."""
+        if not self.batches:
+            self.batches = np.array_split(self.generator.permutation(len(self.y)), self.n_batches)
+        return self.batches.pop()
 
     def epoch(self, order, batch_size, rate):
         return self.run(STEPS_A_BLOCK, rate)

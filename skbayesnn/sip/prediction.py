@@ -40,8 +40,7 @@ class Predictor:
         self.n_sets = min(n_sets, n_components)
         jitter = model.jitter_at(log_noise[0])
         self.conditionals = [
-            EmpiricalConditional(self._prior_draws(self.Z, k), jitter)
-            for k in range(self.n_sets)
+            EmpiricalConditional(self._prior_draws(self.Z, k), jitter) for k in range(self.n_sets)
         ]
         self.coefficients = self._coefficients(np.random.default_rng(seed), n_components)
 

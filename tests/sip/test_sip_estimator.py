@@ -164,7 +164,7 @@ def test_inducing_inputs_spread_from_one_point():
     X, y = wave(300)
     start = np.zeros((10, 1))
     model = SIPRegressor(
-        **{**SMALL, "n_inducing": 3}, inducing_inputs=start, max_iter=500, random_state=0,
+        **{**SMALL, "n_inducing": 3}, inducing_inputs=start, max_iter=1000, random_state=0,
         learning_rate=0.02,
     ).fit(X, y)  # fmt: skip
     assert model.inducing_inputs_.shape == (10, 1)

@@ -159,7 +159,8 @@ def test_objective(prior):
     X, Z, y = rng.normal(size=(7, 2)), rng.normal(size=(4, 2)), rng.normal(size=7)
     model = SparseImplicitProcess(prior, Z, X, 4, 0.3, 0.7, 1e-2, rng, np.float64)
     model.theta += 0.1 * rng.normal(size=model.theta.size)
-    # The blur and the jitter are held fixed in the gradient. A divergence with a gradient that is all its own.
+    # Blur and jitter are held fixed in the gradient. The divergence of the test has a gradient
+    # that is all its own.
     model.blur, model.jitter_at = 0.3, lambda _: 0.01
     weights = rng.normal(size=(2, 9, 4))
 
