@@ -34,6 +34,13 @@ def _normal_table():
     return (quantiles / quantiles.std()).astype(np.float32)
 
 
+def normals_like(generator, shape, dtype):
+    """Standard normal variables: quick ones for float32, exact ones for float64."""
+    if np.dtype(dtype) == np.float32:
+        return quick_normals(generator, shape)
+    return generator.standard_normal(shape)
+
+
 def quick_normals(generator, shape):
     """Standard normal variables of 16 bits each, several times as fast as exact ones.
 

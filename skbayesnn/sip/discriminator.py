@@ -25,6 +25,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from skbayesnn.numerics.adam import Adam
 from skbayesnn.numerics.leaky_network import LeakyNetwork
+from skbayesnn.numerics.random import normals_like
 
 MEMORY = 0.9
 """Weight of the past in the running moments, a step."""
@@ -97,7 +98,7 @@ class Discriminator:
         generator : numpy.random.Generator
         """
         u = np.concatenate([u_q, u_p])
-        u = u + u.dtype.type(self.blur) * generator.standard_normal(u.shape).astype(u.dtype)
+        u += u.dtype.type(self.blur) * normals_like(generator, u.shape, u.dtype)
         log_ratio = 0.0
         for sign, (mean, _, precision, log_determinant) in zip(
             (1, -1), self.gaussians, strict=True

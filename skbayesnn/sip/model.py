@@ -3,6 +3,7 @@
 import numpy as np
 
 from skbayesnn.numerics.leaky_network import LeakyNetwork
+from skbayesnn.numerics.random import normals_like
 from skbayesnn.sip.conditional import EmpiricalConditional
 from skbayesnn.sip.objective import power_log_likelihood
 from skbayesnn.sip.priors import BNNPrior, SamplerPrior
@@ -97,7 +98,7 @@ class SparseImplicitProcess:
 
     def draw_posterior(self, generator, n_draws, phi):
         """Arrays of the posterior's network, the draws of u (n_draws, n_inducing) last."""
-        noise = generator.standard_normal((n_draws, N_POSTERIOR_NOISE), dtype=self.dtype)
+        noise = normals_like(generator, (n_draws, N_POSTERIOR_NOISE), self.dtype)
         return self.posterior.forward(phi, noise)
 
     def loss_and_gradient(self, X, y, n_total, kl_weight, n_draws, generator, discriminator, learn):

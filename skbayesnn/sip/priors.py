@@ -21,7 +21,7 @@ from skbayesnn.numerics.drawn_layers import (
     draw_weights_adjoint,
     read_out_adjoint,
 )
-from skbayesnn.numerics.random import quick_normals
+from skbayesnn.numerics.random import normals_like
 
 
 class _Prior:
@@ -54,10 +54,7 @@ class _Prior:
 
     def draw_noise(self, generator, n_draws, dtype=np.float32):
         """Noise of ``n_draws`` functions, (n_draws, n_noise); float64 is exact and slow."""
-        shape = (n_draws, self.n_noise)
-        if dtype == np.float32:
-            return quick_normals(generator, shape)
-        return generator.standard_normal(shape)
+        return normals_like(generator, (n_draws, self.n_noise), dtype)
 
     def copy(self):
         """The same process with buffers of its own."""
