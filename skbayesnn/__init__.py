@@ -1,6 +1,7 @@
 """Infinite Bayesian neural networks with scikit-learn's interface."""
 
 from skbayesnn.dwp.regressor import DeepWishartRegressor
+from skbayesnn.sip.estimator import SIPRegressor
 from skbayesnn.stable.cv import StableNNRegressorCV
 from skbayesnn.stable.estimator import StableNNRegressor
 from skbayesnn.udn.classifier import UDNClassifier
@@ -8,6 +9,7 @@ from skbayesnn.udn.regressor import UDNRegressor
 
 __all__ = [
     "DeepWishartRegressor",
+    "SIPRegressor",
     "StableNNRegressor",
     "StableNNRegressorCV",
     "UDNClassifier",

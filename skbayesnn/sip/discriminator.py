@@ -1,0 +1,167 @@
+"""½[KL(q‖p) + KL(p‖q)] of the inducing values: two Gaussians and a classifier (eq. 10).
+
+The paper takes both terms from the log-odds T(u) of a network that tells draws of q from draws
+of p, held fixed in the gradient. Two things go wrong with that. Where q and p hardly overlap the
+network tells them apart at once, its loss vanishes, and its log-odds stop growing far below the
+true ones. And with T held fixed q follows the gradient of KL(q‖p) alone and p that of KL(p‖q)
+alone: each seeks the inside of the other, so both shrink, and prior draws never come to look
+like the data.
+
+Here T is a Gaussian discriminant, the log-ratio of two Gaussians with the running moments of
+the draws of q and of p, plus a network that learns what is not Gaussian. The divergence of the
+two Gaussians has a closed form, of the right size whatever the overlap. p follows its whole
+gradient: it comes to cover q. q follows that of KL(q‖p) alone, as in the paper: with the other
+term, too, it puts a few wild draws wherever p is wider, and its spread is wrong. In the
+network's part both follow the gradient of the paper.
+
+Both see u + b e, e ~ N(0, I): with b the standard deviation of the noise of y the
+distributions are compared at the resolution at which the data could tell them apart.
+Without it their divergence is infinite where the prior is of low rank. By the data-processing
+inequality it is at most that of u itself.
+"""
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from skbayesnn.numerics.adam import Adam
+from skbayesnn.numerics.leaky_network import LeakyNetwork
+from skbayesnn.numerics.random import normals_like
+
+MEMORY = 0.9
+"""Weight of the past in the running moments, a step."""
+
+
+class Discriminator:
+    """Classifier T(u): log-odds that u is a draw of q rather than of p.
+
+    Parameters
+    ----------
+    n_inducing, width : int
+        Values of u, and units of each of the two hidden layers.
+    generator : numpy.random.Generator
+        For the start.
+    dtype : numpy dtype
+        Of the network; the Gaussian part is float64.
+    """
+
+    def __init__(self, n_inducing, width, generator, dtype=np.float32):
+        self.network = LeakyNetwork([n_inducing, width, width, 1])
+        theta = self.network.start(generator)
+        # Nothing on top of the Gaussian part at the start.
+        self.network.layers(theta)[-1][0][:] = 0
+        self.theta = theta.astype(dtype)
+        self.gradient = np.empty_like(self.theta)
+        self.adam = Adam([self.theta.size], dtype=dtype)
+        self.means = np.zeros((2, n_inducing))
+        self.seconds = np.zeros((2, n_inducing, n_inducing))
+        self.mass = 0.0
+        self.gaussians = []
+
+    def learn_moments(self, u_q, u_p, blur):
+        """Update the running moments; ``blur`` is b, the noise that T is to see on u."""
+        self.mass = MEMORY * self.mass + 1.0 - MEMORY
+        part = (1.0 - MEMORY) / self.mass
+        self.blur, self.gaussians = blur, []
+        identity = np.eye(u_q.shape[1])
+        for mean, second, u in zip(self.means, self.seconds, (u_q, u_p), strict=True):
+            u = u.astype(np.float64)
+            mean += part * (u.mean(axis=0) - mean)
+            second += part * (u.T @ u / len(u) - second)
+            covariance = second - np.outer(mean, mean) + blur**2 * identity
+            factor = cho_factor(covariance, lower=True, check_finite=False)
+            log_determinant = 2.0 * np.log(np.diag(factor[0])).sum()
+            precision = cho_solve(factor, identity, check_finite=False)
+            self.gaussians.append((mean.copy(), covariance, precision, log_determinant))
+
+    def gaussian_divergence(self, u_q, u_p):
+        """½[KL + KL] of the two Gaussians, and its gradients in the draws behind the moments.
+
+        That in u_q is of ½ KL(q‖p) alone, that in u_p of both.
+        """
+        (m_q, c_q, p_q, _), (m_p, c_p, p_p, _) = self.gaussians
+        shift = m_q - m_p
+        from_q, from_p = 0.5 * p_q @ shift, 0.5 * p_p @ shift
+        value = 0.25 * (np.sum(p_p * c_q) + np.sum(p_q * c_p)) - 0.5 * len(m_q)
+        in_q = 0.5 * (p_p - p_q)
+        in_p = 0.5 * (p_q - p_p @ (c_q + np.outer(shift, shift)) @ p_p)
+        d_u_q = ((u_q - m_q) @ in_q + from_p) / len(u_q)
+        d_u_p = ((u_p - m_p) @ in_p - from_q - from_p) / len(u_p)
+        return value + 0.5 * float((from_q + from_p) @ shift), d_u_q, d_u_p
+
+    def look(self, u_q, u_p, generator):
+        """What the methods below take: blurred draws, and the log-ratio of the Gaussians there.
+
+        Parameters
+        ----------
+        u_q, u_p : ndarray of shape (n_draws, n_inducing)
+            As many of each.
+        generator : numpy.random.Generator
+        """
+        u = np.concatenate([u_q, u_p])
+        u += u.dtype.type(self.blur) * normals_like(generator, u.shape, u.dtype)
+        log_ratio = 0.0
+        for sign, (mean, _, precision, log_determinant) in zip(
+            (1, -1), self.gaussians, strict=True
+        ):
+            distance = u - mean
+            squares = np.einsum("ij,ij->i", distance @ precision, distance)
+            log_ratio = log_ratio - sign * 0.5 * (squares + log_determinant)
+        return u, log_ratio
+
+    def loss_and_gradient(self, seen):
+        """Mean logistic loss of telling q from p; ln 2 is a guess.
+
+        The gradient in the network's parameters is left in ``gradient``.
+        """
+        u, gaussian = seen
+        n = len(u) // 2
+        kept = self.network.forward(self.theta, u)
+        margins = kept[-1][:, 0] + gaussian
+        margins[n:] *= -1.0
+        losses = np.logaddexp(0.0, -margins)
+        d_out = np.exp(-margins - losses) / len(u)
+        d_out[:n] *= -1.0
+        self.network.adjoint(
+            self.theta, kept, d_out[:, None].astype(self.theta.dtype), self.gradient
+        )
+        return float(losses.mean())
+
+    def step(self, seen, rate):
+        """One step of Adam; the loss before it."""
+        loss = self.loss_and_gradient(seen)
+        self.adam.step(self.theta, self.gradient, np.array([rate]))
+        return loss
+
+    def divergence(self, seen, u_q, u_p):
+        """½[KL(q‖p) + KL(p‖q)], and its gradients in the draws.
+
+        Parameters
+        ----------
+        seen : tuple
+            From :meth:`look`.
+        u_q, u_p : ndarray of shape (n_draws, n_inducing)
+
+        Returns
+        -------
+        value : float
+            In nats.
+        d_u_q, d_u_p : ndarray of shape (n_draws, n_inducing)
+        """
+        value, d_u_q, d_u_p = self.gaussian_divergence(u_q, u_p)
+        n = len(u_q)
+        kept = self.network.forward(self.theta, seen[0])
+        d_out = np.full((2 * n, 1), -0.5 / n, self.theta.dtype)
+        d_out[:n] *= -1.0
+        d_u = self.network.adjoint(self.theta, kept, d_out)
+        d_u_q += d_u[:n]
+        d_u_p += d_u[n:]
+        return value + float(d_out[:, 0] @ kept[-1][:, 0]), d_u_q, d_u_p
+
+    def state(self):
+        """Copy of what training changes, but for the moments of Adam."""
+        return self.theta.copy(), self.means.copy(), self.seconds.copy(), self.mass
+
+    def restore(self, state):
+        """Put back a state; Adam starts afresh."""
+        self.theta[:], self.means[:], self.seconds[:], self.mass = state
+        self.adam.reset()

@@ -1,0 +1,154 @@
+"""All parameters of a sparse implicit process in one vector, and the gradient of eq. 12."""
+
+import numpy as np
+
+from skbayesnn.numerics.leaky_network import LeakyNetwork
+from skbayesnn.numerics.random import normals_like
+from skbayesnn.sip.conditional import EmpiricalConditional
+from skbayesnn.sip.objective import power_log_likelihood
+from skbayesnn.sip.priors import BNNPrior, SamplerPrior
+
+N_POSTERIOR_NOISE = 100
+PRIORS = {"bnn": BNNPrior, "sampler": SamplerPrior}
+
+
+class SparseImplicitProcess:
+    """Prior process, posterior of the inducing values, inducing inputs and noise.
+
+    The posterior q(u) is a network whose inputs are 100 standard normal variables (the scales
+    that the paper learns for them are in the first layer's weights here).
+
+    Parameters
+    ----------
+    prior : {"bnn", "sampler"}
+    Z : ndarray of shape (n_inducing, n_inputs)
+        Inducing inputs at the start.
+    X : ndarray of shape (n_rows, n_inputs)
+        Rows over which the prior's draws have variance one at the start.
+    width : int
+        Units of each hidden layer, of both networks.
+    noise_variance : float
+        At the start.
+    alpha, jitter : float
+        α of the objective, and the least jitter: see :meth:`jitter_at`.
+    generator : numpy.random.Generator
+    dtype : numpy dtype, default=numpy.float32
+        Of the networks; the conditional and the likelihood are float64 always.
+
+    Attributes
+    ----------
+    theta, gradient : ndarray of shape (n_parameters,)
+    blur : float or None
+        Noise with which the discriminator sees inducing values; None for that of y.
+    blocks : dict of str to int
+        Sizes of the blocks of ``theta``, in order.
+    """
+
+    def __init__(
+        self, prior, Z, X, width, noise_variance, alpha, jitter, generator, dtype=np.float32
+    ):
+        self.n_inducing, self.n_inputs = Z.shape
+        self.alpha, self.jitter, self.dtype = alpha, jitter, np.dtype(dtype)
+        self.prior = PRIORS[prior](self.n_inputs, width)
+        self.posterior = LeakyNetwork([N_POSTERIOR_NOISE, width, width, self.n_inducing])
+        theta = self.prior.start(X, generator)
+        self.blocks = {
+            **self.prior.blocks(),
+            "posterior": self.posterior.n_parameters,
+            "inducing inputs": Z.size,
+            "log noise variance": 1,
+        }
+        self.theta = np.concatenate(
+            [theta, self._start_posterior(theta, Z, generator), Z.ravel(), [np.log(noise_variance)]]
+        ).astype(dtype)
+        self.gradient = np.zeros_like(self.theta)
+        self.blur = None
+
+    def parts(self, vector):
+        """Views: prior, posterior, inducing inputs (n_inducing, n_inputs), log noise (1,)."""
+        a = self.prior.n_parameters
+        b = a + self.posterior.n_parameters
+        return vector[:a], vector[a:b], vector[b:-1].reshape(self.n_inducing, -1), vector[-1:]
+
+    def _start_posterior(self, theta, Z, generator):
+        """A posterior with the first two moments of the prior, so that it starts as smooth.
+
+        The last layer maps whitened hidden units to combinations of prior draws.
+        """
+        phi = self.posterior.start(generator)
+        noise = generator.standard_normal((1000, N_POSTERIOR_NOISE))
+        hidden = self.posterior.forward(phi, noise)[-2]
+        weights, bias = self.posterior.layers(phi)[-1]
+        n_draws = len(weights)
+        f = self.prior.forward(theta, Z, self.prior.draw_noise(generator, n_draws, np.float64))
+        _, scales, directions = np.linalg.svd(hidden - hidden.mean(axis=0), full_matrices=False)
+        whiten = directions.T / np.maximum(scales, 1e-3 * scales[0]) * np.sqrt(len(hidden))
+        weights[:] = whiten @ ((f - f.mean(axis=0)) / np.sqrt(max(n_draws - 1.0, 1.0)))
+        bias[:] = f.mean(axis=0) - hidden.mean(axis=0) @ weights
+        return phi
+
+    def jitter_at(self, log_noise):
+        """Jitter on the inducing values: a hundredth of the noise variance, if not less.
+
+        Differences of u far below the noise carry no information, but where inducing inputs
+        lie close together the conditional would extrapolate from them: with the least jitter
+        alone, training blew up when all inducing inputs started at one point.
+        """
+        return max(self.jitter, 0.01 * float(np.exp(log_noise)))
+
+    def draw_posterior(self, generator, n_draws, phi):
+        """Arrays of the posterior's network, the draws of u (n_draws, n_inducing) last."""
+        noise = normals_like(generator, (n_draws, N_POSTERIOR_NOISE), self.dtype)
+        return self.posterior.forward(phi, noise)
+
+    def loss_and_gradient(self, X, y, n_total, kl_weight, n_draws, generator, discriminator, learn):
+        """−(eq. 12)/n on a batch, and its gradient, left in ``gradient``.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, n_inputs)
+        y : ndarray of shape (n,), float64
+        n_total : float
+            Rows of the data that the batch stands for.
+        kl_weight : float
+            β.
+        n_draws : int
+            Of the prior and of the posterior.
+        generator : numpy.random.Generator
+        discriminator : Discriminator
+        learn : callable
+            Called with what the discriminator sees before the divergence is taken, to
+            train it.
+
+        Returns
+        -------
+        loss, divergence : float
+            The loss, and its KL terms in nats (without β).
+        """
+        theta, phi, Z, log_noise = self.parts(self.theta)
+        d_theta, d_phi, d_Z, d_log_noise = self.parts(self.gradient)
+        rows = np.concatenate([X, Z])
+        f = self.prior.forward(theta, rows, self.prior.draw_noise(generator, n_draws, self.dtype))
+        f_x, f_z = f[:, : len(X)], f[:, len(X) :]
+        kept = self.draw_posterior(generator, n_draws, phi)
+        u = kept[-1]
+        blur = float(np.exp(0.5 * log_noise[0])) if self.blur is None else self.blur
+        discriminator.learn_moments(u, f_z, blur)
+        seen = discriminator.look(u, f_z, generator)
+        learn(seen)
+        conditional = EmpiricalConditional(f_z, self.jitter_at(float(log_noise[0])))
+        coefficients = conditional.coefficients(u)
+        fit, d_means, d_variances, d_noise = power_log_likelihood(
+            y, *conditional.moments(f_x, coefficients), float(log_noise[0]), self.alpha
+        )
+        d_f_x, d_f_z, d_u = conditional.adjoint(u, coefficients, d_means, d_variances)
+        divergence, kl_u, kl_f = discriminator.divergence(seen, u, f_z)
+        d_f = np.concatenate([d_f_x, d_f_z], axis=1)
+        d_f *= -1.0 / len(X)
+        weight = kl_weight / n_total
+        d_f[:, len(X) :] += weight * kl_f
+        d_u = weight * kl_u - d_u / len(X)
+        d_Z[:] = self.prior.adjoint(theta, d_f.astype(self.dtype), d_theta, len(Z))
+        self.posterior.adjoint(phi, kept, d_u.astype(self.dtype), d_phi)
+        d_log_noise[0] = -d_noise / len(X)
+        return -fit / len(X) + weight * divergence, divergence

@@ -1,0 +1,323 @@
+"""The estimator: attributes, shapes, seeds, streams, callbacks, and hard cases."""
+
+import pickle
+import threading
+
+import numpy as np
+import pytest
+from sklearn.callback import ScoringMonitor
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import skbayesnn
+from skbayesnn._validation import InvalidParameterError
+from skbayesnn.metrics import crps_scorer
+from skbayesnn.predictive import PredictiveMixture
+from skbayesnn.sip import SIPRegressor
+
+SMALL = {
+    "n_inducing": 10, "n_draws": 30, "width": 15, "n_posterior_draws": 100,
+    "early_stopping": False,
+}  # fmt: skip
+
+
+def wave(n=150, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2, 2, (n, 1))
+    return X, 5 + 2 * np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=n)
+
+
+def two_modes(n, seed):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-2, 2, n)
+    return x[:, None], 4 * x * rng.choice([-1, 1], n) + rng.normal(size=n)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y = wave()
+    return SIPRegressor(**SMALL, max_iter=400, random_state=0).fit(X, y), X, y
+
+
+def test_exported():
+    assert skbayesnn.SIPRegressor is SIPRegressor
+
+
+def test_attributes(fitted):
+    model, X, _ = fitted
+    assert model.n_iter_ == 400
+    assert len(model.loss_curve_) == len(model.discriminator_loss_curve_) == 8
+    assert len(model.divergence_curve_) == 8
+    assert model.loss_curve_[-1] < model.loss_curve_[0]
+    assert model.inducing_inputs_.shape == (10, 1)
+    assert np.abs(model.inducing_inputs_).max() < 4
+    assert 0.02 < model.noise_variance_ < 0.4
+    assert model.score(X, wave(seed=1)[1] * 0 + model.predict(X)) == 1.0
+
+
+def test_predictions(fitted):
+    model, _, _ = fitted
+    X, y = wave(seed=7)
+    d = model.predict_distribution(X)
+    assert d.means.shape == (150, 100)
+    assert model.score(X, y) > 0.9
+    np.testing.assert_allclose(model.predict(X), d.mean())
+    # The truth has 0.214 nats on average; a fit of 150 rows loses some.
+    assert -0.7 < d.logpdf(y).mean() < 0
+    ends = model.predict_interval(X)
+    assert 0.75 < np.mean((ends[:, 0] < y) & (y < ends[:, 1])) <= 1
+
+
+def test_a_row_does_not_depend_on_its_neighbours(fitted):
+    model, X, _ = fitted
+    many = np.tile(X, (4, 1))  # more than are worked on at once
+    whole = model.predict(many)
+    np.testing.assert_allclose(whole[:150], whole[150:300], rtol=1e-9)
+    np.testing.assert_allclose(model.predict(X[5:6]), whole[5], rtol=1e-9)
+
+
+def test_sampled_observations_follow_the_predictive_distribution(fitted):
+    model, X, _ = fitted
+    rows, n = X[:3], 4000
+    draws = model.sample_y(rows, n, random_state=1)
+    assert draws.shape == (3, n)
+    levels = np.array([0.1, 0.5, 0.9])
+    expected = model.predict_quantiles(rows, levels)
+    found = (draws[:, :, None] <= expected[:, None, :]).mean(axis=1)
+    # The mixture has 100 components itself: four standard errors of both.
+    error = 4 * np.sqrt(levels * (1 - levels) * (1 / n + 1 / 100))
+    assert np.all(np.abs(found - levels) < error)
+
+
+def test_samples_are_joint_functions(fitted):
+    model, _, _ = fitted
+    X = np.array([[0.5], [0.5], [0.5001]])
+    a = model.sample_y(X, 2000, random_state=0)
+    # The same input twice: the same function, two noises.
+    noise = model.noise_variance_
+    assert abs(np.var(a[0] - a[1]) / (2 * noise) - 1) < 0.15  # five standard errors
+    assert abs(np.var(a[0] - a[2]) / (2 * noise) - 1) < 0.15
+    f = model.sample_prior(X, 50, random_state=0)
+    np.testing.assert_allclose(f[0], f[1], rtol=1e-12)
+    np.testing.assert_array_equal(f, model.sample_prior(X, 50, random_state=0))
+    assert not np.array_equal(f, model.sample_prior(X, 50, random_state=1))
+
+
+def test_units_of_y():
+    X, y = wave()
+    a = SIPRegressor(**SMALL, max_iter=150, random_state=0).fit(X, y)
+    b = SIPRegressor(**SMALL, max_iter=150, random_state=0).fit(X, 1000 * y - 7)
+    # Equal but for rounding in float32, which training amplifies.
+    np.testing.assert_allclose(b.predict(X), 1000 * a.predict(X) - 7, rtol=0.02)
+    np.testing.assert_allclose(
+        b.log_predictive_density(X, 1000 * y - 7).mean(),
+        a.log_predictive_density(X, y).mean() - np.log(1000),
+        atol=0.05,
+    )
+    np.testing.assert_allclose(b.noise_variance_, 1e6 * a.noise_variance_, rtol=0.05)
+
+
+def test_two_modes():
+    X, y = two_modes(500, 0)
+    model = SIPRegressor(
+        n_inducing=20,
+        n_draws=50,
+        width=30,
+        learning_rate=0.01,
+        max_iter=1600,
+        early_stopping=False,
+        random_state=0,
+    ).fit(X, y)
+    X_test, y_test = two_modes(500, 1)
+    branches = 4 * X_test * [-1, 1]
+    truth = PredictiveMixture([0.5, 0.5], branches, np.ones(branches.shape))
+    gap = truth.logpdf(y_test).mean() - model.log_predictive_density(X_test, y_test).mean()
+    assert gap < 0.35  # a normal distribution of the right moments has 0.7
+    at = np.linspace(1.2, 1.9, 8)[:, None]
+    d = model.predict_distribution(at)
+    peaks, valley = d.logpdf(4 * at * [-1, 1]), d.logpdf(np.zeros((1, 1)))
+    assert np.mean(peaks - valley) > 0.3  # a single mode would have it below zero
+
+
+def test_sampler_prior():
+    X, y = wave()
+    model = SIPRegressor(**SMALL, prior="sampler", max_iter=400, random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.9
+    # Ten normal variables and a narrow network: prior draws are smooth functions.
+    f = model.sample_prior(np.linspace(-2, 2, 50)[:, None], 40)
+    assert f.shape == (50, 40)
+    assert f.std(axis=1).min() > 0.05
+
+
+def test_same_seed_same_fit():
+    X, y = wave(60)
+    fits = [
+        SIPRegressor(**SMALL, max_iter=50, random_state=s).fit(X, y).predict(X) for s in (0, 0, 1)
+    ]
+    np.testing.assert_array_equal(fits[0], fits[1])
+    assert not np.array_equal(fits[0], fits[2])
+
+
+def test_inducing_inputs_spread_from_one_point():
+    X, y = wave(300)
+    start = np.zeros((10, 1))
+    model = SIPRegressor(
+        **{**SMALL, "n_inducing": 3}, inducing_inputs=start, max_iter=1000, random_state=0,
+        learning_rate=0.02,
+    ).fit(X, y)  # fmt: skip
+    assert model.inducing_inputs_.shape == (10, 1)
+    assert np.ptp(model.inducing_inputs_) > 1.0
+    with pytest.raises(ValueError, match="2 instead"):
+        SIPRegressor(inducing_inputs=np.zeros((3, 2))).fit(X, y)
+
+
+def test_early_stopping_puts_back_the_best():
+    X, y = wave(80)
+    options = {**SMALL, "early_stopping": True, "n_iter_no_change": 100, "max_iter": 1000}
+    model = SIPRegressor(**options, learning_rate=0.02, random_state=0).fit(X, y)
+    scores = model.validation_scores_
+    best = int(np.argmax(scores))
+    assert len(scores) == min(best + 3, 20)
+    assert model.n_iter_ == 50 * (best + 1)
+
+
+def test_streams():
+    model = SIPRegressor(**SMALL, random_state=0)
+    for seed in range(120):
+        model.partial_fit(*wave(300, seed))
+    X, y = wave(300, 999)
+    assert model.n_samples_seen_ == 36_000
+    assert model.n_iter_ == 360
+    assert len(model.loss_curve_) == 120
+    assert model.score(X, y) > 0.9
+    copy = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(copy.predict(X), model.predict(X))
+    for m in (model, copy):
+        m.partial_fit(X, y)
+    np.testing.assert_array_equal(copy.predict(X), model.predict(X))
+    size = len(pickle.dumps(model))
+    for _ in range(3):
+        model.partial_fit(X, y)
+    assert len(pickle.dumps(model)) < size + 2000  # bounded memory
+
+
+def test_a_bad_batch_leaves_the_model_unchanged():
+    X, y = wave(300)
+    model = SIPRegressor(**SMALL, random_state=0).partial_fit(X, y)
+    before = model.predict(X)
+    model._inference.settings.kl_weight = np.nan
+    with pytest.raises(FloatingPointError, match="unchanged"):
+        model.partial_fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), before)
+    model._inference.settings.kl_weight = 1.0
+    assert np.isfinite(model.partial_fit(X, y).predict(X)).all()
+
+
+def test_fit_forgets_and_partial_fit_goes_on():
+    X, y = wave(60)
+    model = SIPRegressor(**SMALL, max_iter=50, random_state=0)
+    first = model.fit(X, y).predict(X)
+    model.partial_fit(X, y)
+    assert model.n_iter_ == 51
+    assert model.n_samples_seen_ == 120
+    np.testing.assert_array_equal(model.fit(X, y).predict(X), first)
+
+
+def test_callbacks_see_every_block():
+    X, y = wave(60)
+    monitor = ScoringMonitor(scoring="r2")
+    model = SIPRegressor(**SMALL, max_iter=200, random_state=0)
+    model.set_callbacks(monitor).fit(X, y)
+    assert monitor.get_logs().data_as_pandas["r2"].nunique() >= 4
+
+
+def test_pipeline_and_grid():
+    X, y = wave(60)
+    pipe = make_pipeline(StandardScaler(), SIPRegressor(**SMALL, max_iter=50, random_state=0))
+    grid = GridSearchCV(
+        pipe, {"sipregressor__alpha_divergence": [0.5, 1.0]}, scoring=crps_scorer, cv=2
+    )
+    assert np.isfinite(grid.fit(X, y).best_score_)
+
+
+def test_predictions_in_threads(fitted):
+    model, X, _ = fitted
+    expected, found = model.predict(X), []
+    threads = [threading.Thread(target=lambda: found.append(model.predict(X))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4
+    for predicted in found:
+        np.testing.assert_array_equal(predicted, expected)
+
+
+HARD = {
+    "unscaled": lambda X, y: (1e6 + 1e4 * X, y),
+    "fewer rows than inducing points": lambda X, y: (X[:6], y[:6]),
+    "two rows": lambda X, y: (X[:2], y[:2]),
+    "each row five times": lambda X, y: (np.repeat(X[:20], 5, axis=0), np.repeat(y[:20], 5)),
+    "all rows equal": lambda X, y: (np.ones((30, 1)), y[:30]),
+    "constant target": lambda X, y: (X, np.full(len(y), 3.0)),
+    "100 inputs": lambda X, y: (np.random.default_rng(0).normal(size=(len(y), 100)), y),
+    "an outlier": lambda X, y: (X, np.where(np.arange(len(y)) == 3, 1e6, y)),
+}
+
+
+@pytest.mark.parametrize("case", HARD)
+@pytest.mark.filterwarnings("ignore:The classifier is saturated")
+def test_hard_data(case):
+    X, y = HARD[case](*wave(60))
+    model = SIPRegressor(**SMALL, max_iter=150, random_state=0).fit(X, y)
+    mean, std = model.predict(X, return_std=True)
+    assert np.isfinite(mean).all()
+    assert (std > 0).all()
+    assert np.isfinite(model.loss_curve_).all()
+    assert np.isfinite(model.sample_y(X)).all()
+    if case == "constant target":
+        np.testing.assert_allclose(mean, 3, atol=0.3)
+
+
+def test_a_saturated_classifier_warns():
+    # Rows without noise and a large weight of the data: the posterior leaves the prior.
+    X = np.linspace(-2, 2, 12)[:, None]
+    y = np.sign(np.sin(40 * X[:, 0]))
+    model = SIPRegressor(**SMALL, kl_weight=1e-6, learning_rate=0.02, max_iter=400, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="classifier is saturated"):
+        model.fit(X, y)
+    assert np.isfinite(model.loss_curve_).all()
+    assert model.discriminator_loss_curve_[-1] < 0.01
+    assert model.divergence_curve_[-1] > 12
+
+
+@pytest.mark.filterwarnings("ignore:The classifier is saturated")
+def test_diverging_rate_recovers_or_names_the_cause():
+    X, y = wave(60)
+    model = SIPRegressor(**SMALL, learning_rate=1e4, max_iter=500, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="made training diverge"):
+        model.fit(X, y)
+    assert np.isfinite(model.predict(X)).all()
+    with pytest.raises(FloatingPointError, match="learning_rate"):
+        SIPRegressor(**SMALL, learning_rate=1e30, max_iter=600, random_state=0).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"prior": "gp"},
+        {"n_inducing": 0},
+        {"n_draws": 1},
+        {"alpha_divergence": 0.0},
+        {"kl_warmup": 1.5},
+        {"learning_rate": 0.0},
+        {"batch_size": 0.5},
+        {"normalize_y": "yes"},
+    ],
+)
+def test_parameters_are_checked(wrong):
+    X, y = wave(20)
+    with pytest.raises(InvalidParameterError, match=next(iter(wrong))):
+        SIPRegressor(**wrong).fit(X, y)
