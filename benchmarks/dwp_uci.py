@@ -5,8 +5,7 @@ with a length scale an input and a noise term; it is left out above 2000 rows. "
 model without hidden layers, a sparse Gaussian process; "dwp2" and "dwp5" have two and five.
 "paper" is what the paper reports for its five-layer AB-GW posterior, over 20 splits.
 
-The folder holds NAME.csv.gz (target in column ``y``, last) and NAME_splits.npz (arrays
-``test_0``, … of row numbers).
+The folder is that of ``uci.py``.
 
     python benchmarks/dwp_uci.py --data-dir DIR --sets boston yacht --splits 0 1 2
 """
@@ -16,7 +15,6 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
-import gzip
 import json
 import sys
 import time
@@ -30,6 +28,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from uci import SETS, load
 
 from skbayesnn.dwp import DeepWishartRegressor
 
@@ -37,17 +36,6 @@ PAPER = {
     "boston": -2.38, "concrete": -3.08, "energy": -0.70, "yacht": -0.18, "wine": -0.96,
     "power": -2.76, "kin8nm": 1.41,
 }  # fmt: skip
-SETS = ["boston", "concrete", "energy", "yacht", "wine", "kin8nm", "power", "naval", "protein"]
-
-
-def load(folder, name, split):
-    """Training and test rows of a split."""
-    with gzip.open(folder / f"{name}.csv.gz", "rt") as file:
-        data = np.loadtxt(file, delimiter=",", skiprows=1)
-    test = np.zeros(len(data), dtype=bool)
-    test[np.load(folder / f"{name}_splits.npz")[f"test_{split}"]] = True
-    X, y = data[:, :-1], data[:, -1]
-    return X[~test], y[~test], X[test], y[test]
 
 
 def dwp(X, y, X_test, y_test, **options):

@@ -7,8 +7,7 @@ scikit-learn's Gaussian process with one length scale an input, NGBoost and a qu
 (its log density is left out: a forest has quantiles, no density). Seconds are of processor
 time, fit alone.
 
-The folder holds NAME.csv.gz (target in column ``y``, last) and NAME_splits.npz (arrays
-``test_0``, … of row numbers).
+The folder is that of ``uci.py``.
 
     python benchmarks/sip_uci.py --data-dir DIR --sets boston yacht --splits 0 1 2 3 4
 """
@@ -19,7 +18,6 @@ import os
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
-import gzip
 import json
 import sys
 import time
@@ -31,22 +29,11 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from uci import SETS, load
 
 from skbayesnn.metrics import mean_pinball_loss
 from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.sip import SIPRegressor
-
-SETS = ["boston", "concrete", "energy", "yacht", "wine", "power", "kin8nm", "naval"]
-
-
-def load(folder, name, split):
-    """Training and test rows of a split."""
-    with gzip.open(folder / f"{name}.csv.gz", "rt") as file:
-        data = np.loadtxt(file, delimiter=",", skiprows=1)
-    test = np.zeros(len(data), dtype=bool)
-    test[np.load(folder / f"{name}_splits.npz")[f"test_{split}"]] = True
-    X, y = data[:, :-1], data[:, -1]
-    return X[~test], y[~test], X[test], y[test]
 
 
 def of_mixture(mixture, y):

@@ -49,6 +49,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
 from sklearn.preprocessing import StandardScaler
+from uci import load
 
 from skbayesnn import StableNNRegressor, StableNNRegressorCV
 from skbayesnn.predictive import PredictiveMixture
@@ -275,18 +276,14 @@ def uci(options):
     models["quantile forest"] = forest
     head()
     for name in options.sets:
-        _, rows = read(options.data_dir, name)
-        table = np.array(rows, dtype=float)
-        splits = np.load(options.data_dir / f"{name}_splits.npz")
         for label in options.models or models:
             results = []
             for split in options.splits:
-                test = np.zeros(len(table), dtype=bool)
-                test[splits[f"test_{split}"]] = True
-                scaler = StandardScaler().fit(table[~test, :-1])
-                X, y = scaler.transform(table[:, :-1]), table[:, -1]
-                distribution, seconds = timed(models[label], X[~test], y[~test], X[test])
-                results.append((*scores(distribution, y[test]), seconds))
+                X, y, X_test, y_test = load(options.data_dir, name, split)
+                scaler = StandardScaler().fit(X)
+                X, X_test = scaler.transform(X), scaler.transform(X_test)
+                distribution, seconds = timed(models[label], X, y, X_test)
+                results.append((*scores(distribution, y_test), seconds))
             report(f"{name}, {label}", results)
 
 

@@ -6,14 +6,12 @@ forest with the variance of its out-of-bag residuals, ``MLPRegressor`` (width an
 chosen by three-fold cross-validation, early stopping) with that of the residuals of a
 held-out tenth.
 
-The folder holds NAME.csv.gz (target in column ``y``, last) and NAME_splits.npz (arrays
-``test_0``, … of row numbers).
+The folder is that of ``uci.py``.
 
     python benchmarks/udn_uci.py --data-dir DIR --sets boston yacht --splits 0 1 2 3 4
 """
 
 import argparse
-import gzip
 import json
 import os
 import sys
@@ -28,20 +26,9 @@ from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from uci import SETS, load
 
 from skbayesnn.udn import UDNRegressor
-
-SETS = ["boston", "concrete", "energy", "yacht", "wine", "kin8nm", "power", "naval", "protein"]
-
-
-def load(folder, name, split):
-    """Training and test rows of a split."""
-    with gzip.open(folder / f"{name}.csv.gz", "rt") as file:
-        data = np.loadtxt(file, delimiter=",", skiprows=1)
-    test = np.zeros(len(data), dtype=bool)
-    test[np.load(folder / f"{name}_splits.npz")[f"test_{split}"]] = True
-    X, y = data[:, :-1], data[:, -1]
-    return X[~test], y[~test], X[test], y[test]
 
 
 def udn(X, y, X_test, y_test, **options):

@@ -21,11 +21,11 @@ from skbayesnn._validation import (
 from skbayesnn.dwp.inference import Inference
 from skbayesnn.dwp.objective import Architecture, draw_noise, predict
 from skbayesnn.dwp.start import start
-from skbayesnn.dwp.targets import SeveralTargetsMixin
 from skbayesnn.dwp.wishart import POSTERIORS
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.training import SCHEDULES, CallbackTasks, train
 from skbayesnn.predictive import PredictiveMixture
+from skbayesnn.several_targets import SeveralTargetsMixin
 
 # Steps of training where n_epochs="auto": with one batch an epoch, and with several.
 _AUTO_STEPS, _AUTO_BATCH_STEPS = 800, 2500

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array
 
-from skbayesnn._validation import Interval, Options, check_parameters, positive
+from skbayesnn._validation import Interval, Options, check_parameters, location_and_scale, positive
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.training import SCHEDULES
 from skbayesnn.predictive import PredictiveMixture
@@ -57,9 +57,9 @@ class SIPBase:
         self._X_offset, self._X_scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
         self._y_offset, self._y_scale = 0.0, 1.0
         if self.normalize_X:
-            self._X_offset, self._X_scale = X.mean(axis=0), _safe_scale(X)
+            self._X_offset, self._X_scale = location_and_scale(X, "X")
         if self.normalize_y:
-            self._y_offset, self._y_scale = float(y.mean()), float(_safe_scale(y[:, None])[0])
+            self._y_offset, self._y_scale = map(float, location_and_scale(y, "y"))
         scaled = self._scaled(X)
         self._seed = int(start.integers(2**31))
         some = start.permutation(len(X))[:_MAX_START_ROWS]
@@ -150,10 +150,3 @@ class SIPBase:
                 ConvergenceWarning,
                 stacklevel=4,
             )
-
-
-def _safe_scale(X):
-    """Standard deviation of each column, 1 for (nearly) constant ones."""
-    scale = X.std(axis=0)
-    constant = scale <= 10 * np.finfo(float).eps * np.maximum(np.abs(X.mean(axis=0)), 1e-300)
-    return np.where(constant, 1.0, scale)
