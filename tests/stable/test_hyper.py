@@ -53,7 +53,7 @@ def line_function(cells, weights):
 
 
 KINDS = {
-    "line": (lambda rng: LineCells(np.sort(rng.normal(size=6))[:, None]), line_function, 120, 50),
+    "line": (lambda rng: LineCells(np.sort(rng.normal(size=6))[:, None]), line_function, 100, 50),
     "plane": (
         lambda rng: FaceCells(np.unique(rng.integers(0, 3, size=(6, 2)) - 1.0, axis=0)),
         lambda cells, weights: plane.signs_times(cells.arrangement, weights),

@@ -122,8 +122,8 @@ def test_gibbs_and_metropolis_agree_on_every_summary(kind, alpha):
         return np.stack(values)
 
     with threadpool_limits(1, user_api="blas"):
-        gibbs = chains("gibbs", 400, 5 if alpha else 15)
-        metropolis = chains("metropolis", 240, 5 if alpha else 15)
+        gibbs = chains("gibbs", 400, 5 if alpha else 10)
+        metropolis = chains("metropolis", 240, 5 if alpha else 10)
     errors = [stats.sem(v.reshape(-1, v.shape[-1])) ** 2 for v in (gibbs, metropolis)]
     effective = [effective_sample_size(v) for v in (gibbs, metropolis)]
     assert min(e.min() for e in effective) > (100 if alpha else 25)
