@@ -23,7 +23,7 @@ def test_value_is_the_evidence():
     parameters = np.array([0.3, -0.4, 0.1, 0.2, -1.0])
     scaled = X * np.exp(parameters[:3])
     covariance = np.exp(0.2) * arc_cosine_kernel(scaled, scaled)
-    covariance += (np.exp(-1.0) + 1e-6) * np.eye(12)
+    covariance += (np.exp(-1.0) + 1e-6 * np.exp(0.2)) * np.eye(12)
     expected = -stats.multivariate_normal(cov=covariance).logpdf(y) - 6 * np.log(2 * np.pi)
     expected += (parameters[:3] ** 2).sum() / 18
     # On equal rows an arc cosine keeps half of the digits.
@@ -43,6 +43,20 @@ def test_inputs_that_do_not_matter_are_turned_down():
     units = np.array([1e3, 1.0, 1e-3, 1.0, 1.0, 1.0])
     scales = best_input_scale(X * units, y, np.random.default_rng(0)) * units
     assert scales[:2].min() > 10 * scales[2:].max()
+
+
+def test_extreme_scales_can_be_evaluated():
+    """Without noise, with a few distinct values an input and nearly equal rows."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 4, size=(200, 6)).astype(float)
+    X[100:] = X[:100] + 1e-7 * rng.normal(size=(100, 6))
+    y = np.where(X[:, 0] > 1.5, 1.0, -1.0)
+    for size in (-9.0, 0.0, 9.0):
+        parameters = np.array([size] * 6 + [9.0, -9.0])
+        value, gradient = negative_log_posterior(parameters, X, y)
+        assert np.isfinite(value)
+        assert np.isfinite(gradient).all()
+    assert np.isfinite(best_input_scale(X, y, rng)).all()
 
 
 def test_scales_of_the_inputs_help_the_fit():
