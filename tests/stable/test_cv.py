@@ -1,7 +1,6 @@
 """StableNNRegressorCV: the grid, its folds, its backends, and the estimator's interface."""
 
 import pickle
-from importlib.util import find_spec
 
 import joblib
 import numpy as np
@@ -136,7 +135,6 @@ def test_the_result_does_not_depend_on_the_backend(n_features):
 
 
 @unconverged
-@pytest.mark.skipif(find_spec("distributed") is None, reason="needs dask[distributed]")
 # Workers that shut down leave sockets for the collector.
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_the_grid_runs_on_a_dask_cluster():
