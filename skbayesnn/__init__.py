@@ -1,11 +1,18 @@
-"""Infinite Bayesian neural networks with scikit-learn's interface."""
+"""Infinite Bayesian neural networks with scikit-learn's interface.
 
-from skbayesnn.dwp.regressor import DeepWishartRegressor
-from skbayesnn.sip.estimator import SIPRegressor
-from skbayesnn.stable.cv import StableNNRegressorCV
-from skbayesnn.stable.estimator import StableNNRegressor
-from skbayesnn.udn.classifier import UDNClassifier
-from skbayesnn.udn.regressor import UDNRegressor
+Each estimator is loaded when it is first asked for, so that one does not wait for all.
+"""
+
+from importlib import import_module
+
+_HOMES = {
+    "DeepWishartRegressor": "skbayesnn.dwp.regressor",
+    "SIPRegressor": "skbayesnn.sip.estimator",
+    "StableNNRegressor": "skbayesnn.stable.estimator",
+    "StableNNRegressorCV": "skbayesnn.stable.cv",
+    "UDNClassifier": "skbayesnn.udn.classifier",
+    "UDNRegressor": "skbayesnn.udn.regressor",
+}
 
 __all__ = [
     "DeepWishartRegressor",
@@ -16,3 +23,13 @@ __all__ = [
     "UDNRegressor",
 ]
 __version__ = "0.1.0.dev0"
+
+
+def __getattr__(name):
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'skbayesnn' has no attribute {name!r}")
+
+
+def __dir__():
+    return [*globals(), *__all__]

@@ -6,10 +6,12 @@ import sys
 import numpy as np
 import pytest
 
+import skbayesnn
 from skbayesnn.numerics.jit import kernel
 
 PROBE = """
-import sys, skbayesnn.metrics
+import sys
+from skbayesnn import *
 from numba.core.dispatcher import Dispatcher
 modules = [m for name, m in sys.modules.items() if name.startswith("skbayesnn")]
 kernels = {v for m in modules for v in vars(m).values() if isinstance(v, Dispatcher)}
@@ -35,3 +37,16 @@ def test_a_kernel_that_cannot_be_cached_is_compiled_all_the_same():
 def test_other_errors_of_the_decorator_are_raised():
     with pytest.raises(TypeError):
         kernel(3)
+
+
+def test_estimators_are_loaded_when_asked_for():
+    code = "import sys, skbayesnn; print(len(dir(skbayesnn)), 'sklearn' in sys.modules)"
+    shown = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert int(shown[0]) >= len(skbayesnn.__all__)
+    assert shown[1] == "False"
+    for name in skbayesnn.__all__:
+        assert getattr(skbayesnn, name).__name__ == name
+    with pytest.raises(AttributeError, match="no attribute 'Forest'"):
+        _ = skbayesnn.Forest
