@@ -143,16 +143,30 @@ class Pass:
         self.n_failures += c.n_failures
         return c
 
-    def forward(self, d):
-        """Draw d: conditionals of the hidden layers and an Output for each target."""
+    def hidden(self, d):
+        """Draw d: conditionals of the hidden layers, and the features after the last.
+
+        Returns
+        -------
+        conditionals : list of Conditional
+        left, right : ndarray of shapes (P, k) and (n, k)
+            In units of the length scale of the output layer.
+        """
         left, right, conditionals = self.left, self.right, []
         for k in range(self.a.n_layers):
             c = self._condition(left, right, k) if k else self.stem
             conditionals.append(c)
-            noise = np.broadcast_to(self.noise.rows[k, d], (len(right), self.a.width))
-            left, right = features(c, self.draws[k].factors[d], noise)
+            left, right = features(c, self.draws[k].factors[d], self._row_noise(k, d))
             left /= self.lengths[k]
             right /= self.lengths[k]
+        return conditionals, left, right
+
+    def _row_noise(self, k, d):
+        return np.broadcast_to(self.noise.rows[k, d], (len(self.right), self.a.width))
+
+    def forward(self, d):
+        """Draw d: conditionals of the hidden layers and an Output for each target."""
+        conditionals, left, right = self.hidden(d)
         outputs, grams = [], None
         for t in range(self.a.n_targets):
             outputs.append(
@@ -163,6 +177,76 @@ class Pass:
             )  # fmt: skip
             grams = outputs[0].gram, outputs[0].cross
         return conditionals, outputs
+
+
+class HiddenAdjoint:
+    """Gradient of a :class:`Pass` in all that is below the output layer.
+
+    Parameters
+    ----------
+    run : Pass
+    gradient : dict of str to ndarray
+        Views of the gradient, which is added to.
+    """
+
+    def __init__(self, run, gradient):
+        self.run, self.g = run, gradient
+        self.d_factors = [np.empty_like(draws.factors) for draws in run.draws]
+        self.d_left, self.d_right = np.zeros_like(run.left), np.zeros_like(run.right)
+        self.stem = None
+
+    def add(self, d, conditionals, left, right, d_left, d_right):
+        """Add draw d, from what :meth:`Pass.hidden` gave and the gradients in its features."""
+        run, g = self.run, self.g
+        for k in range(run.a.n_layers - 1, -1, -1):
+            c = conditionals[k]
+            # The features above are in units of the length scale.
+            g["log_lengths"][k] -= (d_left * left).sum() + (d_right * right).sum()
+            d_left = d_left / run.lengths[k]
+            d_right = d_right / run.lengths[k]
+            self.d_factors[k][d], *parts = features_adjoint(
+                c, run.draws[k].factors[d], run._row_noise(k, d), d_left, d_right
+            )
+            if k == 0:  # what all draws share waits for the last of them
+                stem = self.stem
+                self.stem = parts if stem is None else [
+                    x + y for x, y in zip(stem, parts, strict=True)
+                ]  # fmt: skip
+                return
+            d_left, d_right, d_log_height = condition_adjoint(c, *parts)
+            g["log_heights"][k] += d_log_height
+            left, right = c.left, c.right
+        self.d_left += d_left
+        self.d_right += d_right
+
+    def finish(self, n_total, weight):
+        """Add the divergences of the hidden layers, and pass on what draws share.
+
+        Parameters
+        ----------
+        n_total : int
+        weight : float
+            Factor on the gradients of the divergences.
+
+        Returns
+        -------
+        divergence : float
+            Of all hidden layers, a row.
+        """
+        run, g, p, loss = self.run, self.g, self.run.p, 0.0
+        if run.a.n_layers:
+            self.d_left, self.d_right, d_log_height = condition_adjoint(run.stem, *self.stem)
+            g["log_heights"][0] += d_log_height
+        g["inducing"] += self.d_left * np.exp(-p["log_length_scales"])
+        g["log_length_scales"] -= (self.d_left * run.left).sum(axis=0)
+        g["log_length_scales"] -= (self.d_right * run.right).sum(axis=0)
+        for k, draws in enumerate(run.draws):
+            value, d_divergence = wishart.divergence(draws.parameters, run.a.width)
+            loss += value / n_total
+            d_data = draws.adjoint(self.d_factors[k])
+            for name in run.a.layer_names:
+                g[f"{name}_{k}"] += d_data[name] + weight / n_total * d_divergence[name]
+        return loss
 
 
 def predict(architecture, parameters, X, noise):
@@ -213,9 +297,7 @@ def loss_and_gradient(architecture, theta, X, y, noise, n_total, prior_weight=1.
     loss = 0.5 * (LOG_2PI * a.n_targets + p["log_noise"].sum())
     g["log_noise"] += 0.5
 
-    d_factors = [np.empty_like(draws.factors) for draws in run.draws]
-    d_inputs = [np.zeros_like(run.left), np.zeros_like(run.right)]
-    stem = None
+    hidden = HiddenAdjoint(run, g)
     for d in range(run.n_draws):
         conditionals, outputs = run.forward(d)
         d_gram, d_cross = 0.0, 0.0
@@ -239,36 +321,7 @@ def loss_and_gradient(architecture, theta, X, y, noise, n_total, prior_weight=1.
             d_gram, d_cross = d_gram + part_gram, d_cross + part_cross
         d_left, d_right, d_log_height = grams_adjoint(outputs[0], d_gram, d_cross)
         g["log_heights"][-1] += d_log_height
-        above = outputs[0]
-        for k in range(a.n_layers - 1, -1, -1):
-            c = conditionals[k]
-            # The features above are in units of the length scale.
-            g["log_lengths"][k] -= (d_left * above.left).sum() + (d_right * above.right).sum()
-            d_left /= run.lengths[k]
-            d_right /= run.lengths[k]
-            rows = np.broadcast_to(noise.rows[k, d], (n, a.width))
-            d_factors[k][d], *parts = features_adjoint(
-                c, run.draws[k].factors[d], rows, d_left, d_right
-            )
-            if k == 0:
-                stem = parts if stem is None else [x + y for x, y in zip(stem, parts, strict=True)]
-            else:
-                d_left, d_right, d_log_height = condition_adjoint(c, *parts)
-                g["log_heights"][k] += d_log_height
-            above = c
-    if a.n_layers:
-        d_left, d_right, d_log_height = condition_adjoint(run.stem, *stem)
-        g["log_heights"][0] += d_log_height
-    d_inputs[0] += d_left
-    d_inputs[1] += d_right
-    g["inducing"] += d_inputs[0] * np.exp(-p["log_length_scales"])
-    g["log_length_scales"] -= (d_inputs[0] * run.left).sum(axis=0)
-    g["log_length_scales"] -= (d_inputs[1] * run.right).sum(axis=0)
-
-    for k, draws in enumerate(run.draws):
-        value, d_divergence = wishart.divergence(draws.parameters, a.width)
-        loss += value / n_total
-        d_data = draws.adjoint(d_factors[k])
-        for name in a.layer_names:
-            g[f"{name}_{k}"] += d_data[name] + weight * d_divergence[name]
+        o = outputs[0]
+        hidden.add(d, conditionals, o.left, o.right, d_left, d_right)
+    loss += hidden.finish(n_total, prior_weight)
     return loss, gradient, run.n_failures
