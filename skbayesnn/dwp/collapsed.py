@@ -16,9 +16,9 @@ correlation among rows given the inducing points is one instead of the kernel's.
 """
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
-from skbayesnn.dwp.kernels import squared_exponential, symmetric_adjoint
+from skbayesnn.dwp.kernels import squared_exponential
 from skbayesnn.dwp.objective import LOG_2PI, HiddenAdjoint, Pass
 from skbayesnn.numerics.factors import cholesky
 
@@ -47,22 +47,26 @@ def evidence(features, Y, log_height, log_noise):
     """
     n, n_targets = Y.shape
     gram = squared_exponential(features, features, log_height)
-    loss, d_gram, d_log_noise = 0.5 * n * n_targets * LOG_2PI, 0.0, np.empty(n_targets)
+    extended = np.column_stack([features, np.ones(n)])
+    loss, inverses, moved = 0.5 * n * n_targets * LOG_2PI, 0.0, 0.0
+    d_log_noise = np.empty(n_targets)
     for t in range(n_targets):
         covariance = gram.copy()
         covariance.ravel()[:: n + 1] += np.exp(log_noise[t])
         factor, _, _ = cholesky(covariance, JITTER)
         weights, _ = lapack.dpotrs(factor, Y[:, t], lower=1)
         loss += 0.5 * weights @ Y[:, t] + np.log(np.diagonal(factor)).sum()
-        half, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)  # the lower half of the inverse
-        d_covariance = half + half.T
-        d_covariance.ravel(order="K")[:: n + 1] *= 0.5
-        d_covariance -= np.outer(weights, weights)
-        d_covariance *= 0.5
-        d_log_noise[t] = np.exp(log_noise[t]) * d_covariance.trace()
-        d_gram = d_gram + d_covariance
-    d_features, d_log_height = symmetric_adjoint(features, gram, d_gram)
-    return loss, d_features, d_log_height, d_log_noise
+        # Of the inverse of the covariance, C, only the lower half is computed.
+        half, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+        d_log_noise[t] = 0.5 * np.exp(log_noise[t]) * (half.trace() - weights @ weights)
+        inverses = inverses + half
+        moved = moved - weights[:, None] * (gram @ (weights[:, None] * extended))
+    # The gradient in the Gram matrix K is ½ (C⁻¹ − w w'); its products with K by elements are
+    # never formed as full matrices.
+    inverses *= gram.T
+    moved = 0.5 * (moved + blas.dsymm(1.0, inverses, extended, lower=1))
+    d_features = 2.0 * (moved[:, :-1] - moved[:, -1:] * features)
+    return loss, d_features, moved[:, -1].sum(), d_log_noise
 
 
 def collapsed_loss_and_gradient(architecture, theta, X, Y, noise, prior_weight=1.0):

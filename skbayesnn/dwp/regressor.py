@@ -1,7 +1,6 @@
 """``DeepWishartRegressor``: deep kernel learning with distributions over Gram matrices."""
 
 import warnings
-from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
@@ -11,30 +10,17 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 from threadpoolctl import threadpool_limits
 
-from skbayesnn._validation import (
-    Interval,
-    Options,
-    check_parameters,
-    location_and_scale,
-    positive,
-)
-from skbayesnn.dwp.inference import Inference
-from skbayesnn.dwp.objective import Architecture, draw_noise, predict
-from skbayesnn.dwp.start import start
-from skbayesnn.dwp.wishart import POSTERIORS
+from skbayesnn._validation import check_parameters, location_and_scale
+from skbayesnn.dwp.inference import ExactInference, Inference
+from skbayesnn.dwp.objective import Architecture, draw_noise
+from skbayesnn.dwp.plan import CONSTRAINTS, make_plan
+from skbayesnn.dwp.prediction import ExactOutput, InducingOutput
+from skbayesnn.dwp.start import start, start_output
 from skbayesnn.numerics.random import spawn_generators
-from skbayesnn.numerics.training import SCHEDULES, CallbackTasks, train
+from skbayesnn.numerics.training import CallbackTasks, train
 from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.several_targets import SeveralTargetsMixin
 
-# Steps of training where n_epochs="auto": with one batch an epoch, and with several.
-_AUTO_STEPS, _AUTO_BATCH_STEPS = 800, 2500
-# Inducing points where n_inducing="auto": at least and at most.
-_AUTO_INDUCING = 100, 200
-# Epochs at least where n_epochs="auto".
-_AUTO_EPOCHS = 20
-# Rows of X that prediction handles at a time.
-_BLOCK = 2000
 # Optimiser steps between two scores of the held-out rows.
 _SCORE_STEPS = 50
 
@@ -174,6 +160,7 @@ class DeepWishartRegressor(
         *,
         n_layers=2,
         posterior="ab-gw",
+        output="auto",
         n_inducing="auto",
         width=None,
         n_draws=10,
@@ -191,6 +178,7 @@ class DeepWishartRegressor(
     ):
         self.n_layers = n_layers
         self.posterior = posterior
+        self.output = output
         self.n_inducing = n_inducing
         self.width = width
         self.n_draws = n_draws
@@ -210,27 +198,6 @@ class DeepWishartRegressor(
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
-
-    def _check_parameters(self):
-        both, count = [Options((True, False))], [positive(Integral)]
-        constraints = {
-            "n_layers": [Interval(Integral, 0, None, "left")],
-            "posterior": [Options(POSTERIORS)],
-            "n_inducing": [positive(Integral), Options(("auto",))],
-            "width": [positive(Integral), Options((None,))],
-            "n_draws": count,
-            "n_prediction_draws": count,
-            "learning_rate": [positive()],
-            "schedule": [Options(tuple(SCHEDULES))],
-            "n_epochs": [positive(Integral), Options(("auto",))],
-            "batch_size": [positive(Integral), Options((None,))],
-            "early_stopping": both,
-            "validation_fraction": [Interval(Real, 0.0, 1.0, "neither")],
-            "n_iter_no_change": count,
-            "tol": [Interval(Real, 0.0, None, "left")],
-            "normalize_y": both,
-        }
-        check_parameters(self, constraints)
 
     @with_callbacks
     def fit(self, X, y):
@@ -257,7 +224,7 @@ class DeepWishartRegressor(
         ConvergenceWarning
             A Gram matrix was numerically singular and had to be made regular.
         """
-        self._check_parameters()
+        check_parameters(self, CONSTRAINTS)
         X, y = self._validated(X, y, reset=True)
         train_rows, held_out = np.arange(len(X)), None
         self._learn_scales(X, y)
@@ -266,33 +233,29 @@ class DeepWishartRegressor(
         if self.early_stopping:
             train_rows, other = self._split(len(X), generators[3])
             held_out = inputs[other], targets[other]
-        self._start(inputs[train_rows], targets[train_rows], generators)
-        n = len(train_rows)
-        batch_size = min(self.batch_size or n, n)
-        n_batches = -(-n // batch_size)
-        n_epochs = self.n_epochs
-        if n_epochs == "auto":
-            n_steps = _AUTO_STEPS if n_batches == 1 else _AUTO_BATCH_STEPS
-            n_epochs = max(_AUTO_EPOCHS, -(-n_steps // n_batches))
-        tasks = CallbackTasks(self, X, y, n_epochs, self._fitted_so_far)
-        inference = Inference(
+        inputs, targets = inputs[train_rows], targets[train_rows]
+        n = len(inputs)
+        plan = make_plan(self, inputs)
+        self._start(inputs, targets, plan, generators)
+        tasks = CallbackTasks(self, X, y, plan.n_epochs, self._fitted_so_far)
+        inference = (ExactInference if plan.exact else Inference)(
             self._architecture,
             self._theta,
-            inputs[train_rows],
-            targets[train_rows],
+            inputs,
+            targets,
             self._generator,
             n,
             self.n_draws,
-            n_epochs * n_batches,
+            plan.n_epochs * plan.n_batches,
             held_out=held_out,
-            score_every=max(1, _SCORE_STEPS // n_batches),
+            score_every=max(1, _SCORE_STEPS // plan.n_batches),
         )
         record = train(
             inference,
-            n_epochs=n_epochs,
+            n_epochs=plan.n_epochs,
             learning_rate=self.learning_rate,
             generator=self._generator,
-            batch_size=batch_size,
+            batch_size=plan.batch_size,
             schedule=self.schedule,
             early_stopping=self.early_stopping,
             patience=self.n_iter_no_change,
@@ -329,14 +292,14 @@ class DeepWishartRegressor(
         ValueError
             The number of targets differs from that of the first call.
         """
-        self._check_parameters()
+        check_parameters(self, CONSTRAINTS)
         first = not hasattr(self, "_theta")
         X, y = self._validated(X, y, reset=first)
         if first:
             self._learn_scales(X, y)
             generators = spawn_generators(self.random_state, 4)
             inputs, targets = self._scaled(X), self._scaled_targets(y)
-            self._start(inputs, targets, generators)
+            self._start(inputs, targets, make_plan(self, inputs, stream=True), generators)
             self.n_samples_seen_, self.elbo_curve_, self.validation_scores_ = 0, [], []
             self._adam = None
         else:
@@ -346,6 +309,7 @@ class DeepWishartRegressor(
                     f"y has {n_targets} targets, but {len(self._y_offset)} at the first call."
                 )
             inputs, targets = self._scaled(X), self._scaled_targets(y)
+            self._leave_rows()
         self.n_samples_seen_ += len(X)
         n_batches = -(-len(X) // min(self.batch_size or len(X), len(X)))
         inference = Inference(
@@ -400,14 +364,11 @@ class DeepWishartRegressor(
         seed = int(generator.integers(2**31))
         return train_test_split(np.arange(n), test_size=n_held_out, random_state=seed)
 
-    def _start(self, inputs, targets, generators):
-        n_inducing = self.n_inducing
-        if n_inducing == "auto":
-            n_inducing = int(np.clip(len(inputs) // 5, *_AUTO_INDUCING))
+    def _start(self, inputs, targets, plan, generators):
         self._architecture = Architecture(
             inputs.shape[1],
             targets.shape[1],
-            min(n_inducing, len(np.unique(inputs, axis=0))),
+            plan.n_inducing,
             self.width or inputs.shape[1],
             self.n_layers,
             self.posterior,
@@ -415,9 +376,18 @@ class DeepWishartRegressor(
         self._theta = np.zeros(self._architecture.size())
         parameters = self._architecture.views(self._theta)
         with threadpool_limits(limits=1, user_api="blas"):
-            start(self._architecture, parameters, inputs, targets, generators[0])
+            start(self._architecture, parameters, inputs, targets, generators[0], exact=plan.exact)
         self._generator = generators[1]
         self._noise = draw_noise(self._architecture, generators[2], self.n_prediction_draws, 1)
+        self._rows = (inputs, targets) if plan.exact else None
+
+    def _leave_rows(self):
+        """What an exact output knows of its rows, put at the inducing points for a stream."""
+        if self._rows:
+            a, generator = self._architecture, self._generator
+            with threadpool_limits(limits=1, user_api="blas"):
+                start_output(a, a.views(self._theta), *self._rows, len(self._rows[0]), generator)
+        self._rows = None
 
     def _warn(self, n_failures):
         if n_failures:
@@ -436,12 +406,15 @@ class DeepWishartRegressor(
     def _fitted_so_far(self):
         """Attributes with which the estimator predicts as it stands."""
         p = self._architecture.views(self._theta)
-        private = ("_X", "_y", "_architecture", "_noise")
+        private = ("_X", "_y", "_architecture", "_noise", "_rows")
         known = {k: v for k, v in vars(self).items() if k.startswith(private)}
         noise = np.exp(p["log_noise"]) * self._y_scale**2
+        theta = self._theta.copy()
+        fixed = self._architecture, theta, self._noise
         return {
             **known,
-            "_theta": self._theta.copy(),
+            "_theta": theta,
+            "_output": ExactOutput(*fixed, *self._rows) if self._rows else InducingOutput(*fixed),
             "n_features_in_": self.n_features_in_,
             "length_scales_": np.exp(p["log_length_scales"]) * self._X_scale,
             "hidden_length_scales_": np.exp(p["log_lengths"]),
@@ -465,16 +438,8 @@ class DeepWishartRegressor(
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        inputs = self._scaled(X)
-        parameters = self._architecture.views(self._theta)
-        with threadpool_limits(limits=1, user_api="blas"):
-            parts = [
-                predict(self._architecture, parameters, inputs[i : i + _BLOCK], self._noise)
-                for i in range(0, len(inputs), _BLOCK)
-            ]
-        means = np.concatenate([m for m, _ in parts], axis=2)
-        variances = np.concatenate([v for _, v in parts], axis=2)
-        noise = np.exp(parameters["log_noise"])
+        means, variances = self._output.predict(self._scaled(X))
+        noise = np.exp(self._architecture.views(self._theta)["log_noise"])
         weights = np.full(len(means), 1 / len(means))
         mixtures = [
             PredictiveMixture(weights, means[:, t].T, variances[:, t].T + noise[t]).scaled(

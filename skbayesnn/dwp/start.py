@@ -230,8 +230,9 @@ def start_output(architecture, parameters, X, Y, n_total, generator, n_draws=4):
 
 
 def start(
-    architecture, parameters, X, Y, generator, max_rows=1000, noise=0.03, stretch=4.0, gp=None
-):
+    architecture, parameters, X, Y, generator, max_rows=1000, noise=0.03, stretch=4.0, gp=None,
+    exact=False,
+):  # fmt: skip
     """Set all parameters.
 
     Parameters
@@ -248,6 +249,10 @@ def start(
         τ of :func:`pass_through`, in units of the features' root mean square.
     stretch : float
         Length scale of the hidden layers, in units of the features' radius.
+    gp : tuple, optional
+        What :func:`fit_gaussian_process` gave, where it is known.
+    exact : bool, default=False
+        Leave the pseudo-observations alone: an exact output has none.
 
     Returns
     -------
@@ -282,5 +287,6 @@ def start(
             inputs = target / stretch
     else:
         p["log_length_scales"][:] = theta[:-2]
-    start_output(a, p, X[some], Y[some], n, generator)
+    if not exact:
+        start_output(a, p, X[some], Y[some], n, generator)
     return loss

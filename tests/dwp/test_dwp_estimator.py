@@ -166,7 +166,7 @@ def test_draws_and_annealing_follow_the_steps(monkeypatch):
         return 0.0, np.zeros_like(theta), 0
 
     monkeypatch.setattr("skbayesnn.dwp.inference.loss_and_gradient", record)
-    model = quick(n_draws=7).fit(*wave(30))
+    model = quick(n_draws=7, output="inducing").fit(*wave(30))
     counts, weights = np.array(seen).T
     assert counts[0] == 1
     assert counts[-1] == 7

@@ -1,0 +1,94 @@
+"""What constructor parameters may be, and what "auto" means for a table of some size."""
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+
+import numpy as np
+
+from skbayesnn._validation import Interval, Options, positive
+from skbayesnn.dwp.wishart import POSTERIORS
+from skbayesnn.numerics.training import SCHEDULES
+
+OUTPUTS = ("auto", "exact", "inducing")
+
+CONSTRAINTS = {
+    "n_layers": [Interval(Integral, 0, None, "left")],
+    "posterior": [Options(POSTERIORS)],
+    "output": [Options(OUTPUTS)],
+    "n_inducing": [positive(Integral), Options(("auto",))],
+    "width": [positive(Integral), Options((None,))],
+    "n_draws": [positive(Integral)],
+    "n_prediction_draws": [positive(Integral)],
+    "learning_rate": [positive()],
+    "schedule": [Options(tuple(SCHEDULES))],
+    "n_epochs": [positive(Integral), Options(("auto",))],
+    "batch_size": [positive(Integral), Options((None,))],
+    "early_stopping": [Options((True, False))],
+    "validation_fraction": [Interval(Real, 0.0, 1.0, "neither")],
+    "n_iter_no_change": [positive(Integral)],
+    "tol": [Interval(Real, 0.0, None, "left")],
+    "normalize_y": [Options((True, False))],
+}
+
+# Rows up to which output="auto" is exact: beyond, the cube of the rows takes minutes.
+_EXACT_ROWS = 1500
+# Inducing points where n_inducing="auto": at least and at most. An exact output leaves them
+# to the hidden layers, which a hundred serve as well.
+_INDUCING = 100, 200
+# Steps where n_epochs="auto": with one batch an epoch, and with several.
+_STEPS, _BATCH_STEPS = 800, 2500
+# Epochs at least where n_epochs="auto".
+_EPOCHS = 20
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to train.
+
+    Attributes
+    ----------
+    exact : bool
+        Whether the output is exact: each step then takes all rows.
+    n_inducing : int
+    batch_size : int
+    n_batches : int
+        Steps an epoch.
+    n_epochs : int
+    """
+
+    exact: bool
+    n_inducing: int
+    batch_size: int
+    n_batches: int
+    n_epochs: int
+
+
+def make_plan(estimator, X, stream=False):
+    """Plan from the estimator's parameters and the training rows.
+
+    Parameters
+    ----------
+    estimator : DeepWishartRegressor
+    X : ndarray of shape (n, n_inputs)
+    stream : bool, default=False
+        Whether rows are seen once, which leaves no choice of output.
+
+    Returns
+    -------
+    plan : Plan
+    """
+    n = len(X)
+    exact = not stream and (
+        estimator.output == "exact" or (estimator.output == "auto" and n <= _EXACT_ROWS)
+    )
+    n_inducing = estimator.n_inducing
+    if n_inducing == "auto":
+        n_inducing = _INDUCING[0] if exact else int(np.clip(n // 5, *_INDUCING))
+    batch_size = n if exact else min(estimator.batch_size or n, n)
+    n_batches = -(-n // batch_size)
+    n_epochs = estimator.n_epochs
+    if n_epochs == "auto":
+        n_steps = _STEPS if n_batches == 1 else _BATCH_STEPS
+        n_epochs = max(_EPOCHS, -(-n_steps // n_batches))
+    n_inducing = min(n_inducing, len(np.unique(X, axis=0)))
+    return Plan(exact, n_inducing, batch_size, n_batches, n_epochs)
