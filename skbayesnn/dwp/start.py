@@ -272,11 +272,11 @@ def start(
     z = x[rows]
     if a.n_layers:
         centred = z - z.mean(axis=0)
-        radius = stretch * np.sqrt(np.mean((centred**2).sum(axis=1)))
         # Features of unit mean square a row; their linear part has the prior's variance.
         unit = np.sqrt(np.mean((centred**2).sum(axis=1)))
-        unit = unit if unit > 0 else 1.0
-        radius = radius if radius > 0 else 1.0
+        if unit <= 1e-8 * np.abs(z).max():  # one point, but for rounding
+            unit = 1.0
+        radius = stretch * unit
         p["log_length_scales"][:] = theta[:-2] + np.log(radius)
         p["log_lengths"][:] = np.log(stretch)
         p["log_lengths"][-1] = -np.log(unit)
