@@ -10,15 +10,15 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 from threadpoolctl import threadpool_limits
 
-from skbayesnn._validation import check_parameters, location_and_scale
+from skbayesnn._validation import check_parameters
 from skbayesnn.dwp.inference import ExactInference, Inference
 from skbayesnn.dwp.objective import Architecture, draw_noise
 from skbayesnn.dwp.plan import CONSTRAINTS, make_plan
 from skbayesnn.dwp.prediction import ExactOutput, InducingOutput
+from skbayesnn.dwp.scales import Scales
 from skbayesnn.dwp.start import start, start_output
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.training import CallbackTasks, train
-from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.several_targets import SeveralTargetsMixin
 
 # Optimiser steps between two scores of the held-out rows.
@@ -34,8 +34,13 @@ class DeepWishartRegressor(
     draws a new Gram matrix from a Wishart distribution around a squared exponential kernel of
     the one before; a Gaussian process with the last kernel gives the function. Posterior
     over the Gram matrices: the AB-generalised singular Wishart of Ober et al. (UAI 2023).
-    With ``n_layers=0`` it is a sparse Gaussian process. The predictive distribution is a
-    mixture of one Gaussian a draw of the Gram matrices.
+    With ``n_layers=0`` it is a Gaussian process. The predictive distribution is a mixture of
+    one Gaussian a draw of the Gram matrices.
+
+    Up to 1500 rows, the output layer is exact by default: for each draw of the hidden layers,
+    the function is conditioned on all rows, in training and in prediction, and only the
+    hidden layers are approximated. With more, inducing points stand for the rows there, too,
+    and training goes by batches.
 
     Training starts from a Gaussian process with a length scale an input, fitted to at most
     1000 rows, that is passed through all hidden layers. So a deep model begins about as good
@@ -48,10 +53,16 @@ class DeepWishartRegressor(
         Hidden layers.
     posterior : {"ab-gw", "a-gw", "gw"}, default="ab-gw"
         Family of the approximate posterior, from the largest to the smallest.
+    output : {"auto", "exact", "inducing"}, default="auto"
+        What the output layer knows of the rows. "exact": all of them, at the cube of their number
+        a step (0.02 s for 500 rows, 0.14 s for 1500), and its square times
+        ``n_prediction_draws`` in memory while predictions are made; ``batch_size`` does not
+        count then. "inducing": what pseudo-observations at the inducing points hold. "auto"
+        is exact up to 1500 rows.
     n_inducing : int or "auto", default="auto"
-        Inducing points; the distinct rows of X where they are fewer. "auto" takes a fifth of
-        the rows, but at least 100 and at most 200. A step costs their cube and their square
-        times the rows; accuracy rises with it on tables of a thousand rows and more.
+        Inducing points; the distinct rows of X where they are fewer. "auto" takes 100 with an
+        exact output; else a fifth of the rows, but at least 100 and at most 200. A step
+        costs their cube and their square times the rows.
     width : int or None, default=None
         Degrees of freedom of every hidden Gram matrix; None for the number of inputs. Large
         values make a layer nearly deterministic.
@@ -64,8 +75,8 @@ class DeepWishartRegressor(
     schedule : {"cosine", "constant", "drop"}, default="cosine"
         How the learning rate falls over the epochs; "drop" is to a tenth after three quarters.
     n_epochs : int or "auto", default="auto"
-        Passes over the rows; "auto" takes as many as make 800 steps with one batch an epoch,
-        2500 with several, but at least 20.
+        Passes over the rows; "auto" takes as many as make 800 steps with one batch an epoch
+        (an exact output has one), 2500 with several, but at least 20.
     batch_size : int or None, default=1000
         Rows a step; None for all.
     early_stopping : bool, default=False
@@ -113,28 +124,16 @@ class DeepWishartRegressor(
 
     Notes
     -----
-    The features of new rows are drawn from their distribution given those of the inducing
-    points, with one set of standard normal numbers a draw for all rows, so that a
-    prediction does not depend on the other rows.
-
     With several targets, which share the Gram matrices, ``predict`` gives
     (n_samples, n_targets), with ``return_std`` as well, and ``predict_distribution`` a list
     of one mixture a target; the methods that need a single mixture (quantiles, intervals,
     samples, densities) raise a ``ValueError``.
 
-    What made depth train (yacht, split 0, five layers, 1000 steps of one draw, mean test log
-    density; an exact Gaussian process has 0.05):
+    A draw of the hidden layers is a smooth map from inputs to features. Each row's features have
+    their distribution given those of the inducing points; the correlation that they then have
+    among rows is taken to be one, in training with an exact output and in all predictions.
 
-    - Observing the features of the pass-through with noise of 0.2, 0.07 or 0.03 of their size:
-      −1.17, −0.13, 0.07. Looser starts cost less divergence but lose the signal layer by layer.
-    - Long length scales in the hidden layers at the start, so that they are nearly linear: one,
-      two or four times the spread of the features gave, at noise 0.2, −1.37, −1.17, −0.67.
-    - A jitter of 1e-6 of the height is noise in every layer: −1.17; of 1e-8: −0.48.
-    - A learning rate of 0.03 undoes the start (−2.22); 0.003 is as good as 0.01, but slower.
-    - The matrices A and B need a tenth of the rate: at the full one, −1.18 against 0.05.
-    - A learning rate that falls by a cosine rather than one drop: 0.13 against 0.05.
-    - Divergences weighed in over the first tenth of the steps; one draw a step but for the last
-      fiftieth.
+    How training starts, and what was tried on the way, is in :mod:`skbayesnn.dwp.start`.
 
     References
     ----------
@@ -227,9 +226,9 @@ class DeepWishartRegressor(
         check_parameters(self, CONSTRAINTS)
         X, y = self._validated(X, y, reset=True)
         train_rows, held_out = np.arange(len(X)), None
-        self._learn_scales(X, y)
+        self._y_ndim, self._scales = y.ndim, Scales(X, y, self.normalize_y)
         generators = spawn_generators(self.random_state, 4)
-        inputs, targets = self._scaled(X), self._scaled_targets(y)
+        inputs, targets = self._scales.inputs(X), self._scales.targets(y)
         if self.early_stopping:
             train_rows, other = self._split(len(X), generators[3])
             held_out = inputs[other], targets[other]
@@ -276,7 +275,9 @@ class DeepWishartRegressor(
 
         The first call starts the model from its rows, so it should have several hundred;
         inputs and targets are standardised by them. The prior is weighed against all rows
-        seen so far.
+        seen so far. The output is ``"inducing"``, whatever ``output`` says, since rows are not
+        kept; a stream after a fit with an exact one goes on from the pseudo-observations
+        that hold most of what its rows said.
 
         Parameters
         ----------
@@ -296,19 +297,19 @@ class DeepWishartRegressor(
         first = not hasattr(self, "_theta")
         X, y = self._validated(X, y, reset=first)
         if first:
-            self._learn_scales(X, y)
+            self._y_ndim, self._scales = y.ndim, Scales(X, y, self.normalize_y)
             generators = spawn_generators(self.random_state, 4)
-            inputs, targets = self._scaled(X), self._scaled_targets(y)
+            inputs, targets = self._scales.inputs(X), self._scales.targets(y)
             self._start(inputs, targets, make_plan(self, inputs, stream=True), generators)
             self.n_samples_seen_, self.elbo_curve_, self.validation_scores_ = 0, [], []
             self._adam = None
         else:
             n_targets = 1 if y.ndim == 1 else y.shape[1]
-            if n_targets != len(self._y_offset):
+            if n_targets != self._scales.n_targets:
                 raise ValueError(
-                    f"y has {n_targets} targets, but {len(self._y_offset)} at the first call."
+                    f"y has {n_targets} targets, but {self._scales.n_targets} at the first call."
                 )
-            inputs, targets = self._scaled(X), self._scaled_targets(y)
+            inputs, targets = self._scales.inputs(X), self._scales.targets(y)
             self._leave_rows()
         self.n_samples_seen_ += len(X)
         n_batches = -(-len(X) // min(self.batch_size or len(X), len(X)))
@@ -339,21 +340,6 @@ class DeepWishartRegressor(
         if y.ndim == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)
         return X, y.astype(np.float64)
-
-    def _learn_scales(self, X, y):
-        targets = y.reshape(len(y), -1)
-        self._y_ndim = y.ndim
-        self._y_offset, self._y_scale = np.zeros(targets.shape[1]), np.ones(targets.shape[1])
-        if self.normalize_y:
-            self._y_offset, self._y_scale = location_and_scale(targets, "y")
-        # Length scales absorb any scale of the inputs; this is for numerics alone.
-        self._X_offset, self._X_scale = location_and_scale(X, "X")
-
-    def _scaled(self, X):
-        return (X - self._X_offset) / self._X_scale
-
-    def _scaled_targets(self, y):
-        return (y.reshape(len(y), -1) - self._y_offset) / self._y_scale
 
     def _split(self, n, generator):
         n_held_out = max(1, round(self.validation_fraction * n))
@@ -405,10 +391,10 @@ class DeepWishartRegressor(
 
     def _fitted_so_far(self):
         """Attributes with which the estimator predicts as it stands."""
-        p = self._architecture.views(self._theta)
-        private = ("_X", "_y", "_architecture", "_noise", "_rows")
+        p, scales = self._architecture.views(self._theta), self._scales
+        private = ("_y_ndim", "_scales", "_architecture", "_noise", "_rows")
         known = {k: v for k, v in vars(self).items() if k.startswith(private)}
-        noise = np.exp(p["log_noise"]) * self._y_scale**2
+        noise = np.exp(p["log_noise"]) * scales.y_scale**2
         theta = self._theta.copy()
         fixed = self._architecture, theta, self._noise
         return {
@@ -416,11 +402,11 @@ class DeepWishartRegressor(
             "_theta": theta,
             "_output": ExactOutput(*fixed, *self._rows) if self._rows else InducingOutput(*fixed),
             "n_features_in_": self.n_features_in_,
-            "length_scales_": np.exp(p["log_length_scales"]) * self._X_scale,
+            "length_scales_": np.exp(p["log_length_scales"]) * scales.X_scale,
             "hidden_length_scales_": np.exp(p["log_lengths"]),
             "heights_": np.exp(p["log_heights"]),
             "noise_variance_": float(noise[0]) if self._y_ndim == 1 else noise,
-            "inducing_inputs_": p["inducing"] * self._X_scale + self._X_offset,
+            "inducing_inputs_": p["inducing"] * scales.X_scale + scales.X_offset,
         }
 
     def predict_distribution(self, X):
@@ -438,13 +424,7 @@ class DeepWishartRegressor(
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        means, variances = self._output.predict(self._scaled(X))
+        means, variances = self._output.predict(self._scales.inputs(X))
         noise = np.exp(self._architecture.views(self._theta)["log_noise"])
-        weights = np.full(len(means), 1 / len(means))
-        mixtures = [
-            PredictiveMixture(weights, means[:, t].T, variances[:, t].T + noise[t]).scaled(
-                float(self._y_offset[t]), float(self._y_scale[t])
-            )
-            for t in range(means.shape[1])
-        ]
+        mixtures = self._scales.mixtures(means, variances, noise)
         return mixtures[0] if self._y_ndim == 1 else mixtures
