@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skbayesnn.dwp import wishart
+from skbayesnn.dwp import gaussian, wishart
 from skbayesnn.dwp.layers import condition, condition_adjoint, features, features_adjoint
 from skbayesnn.dwp.output import grams_adjoint, output, output_adjoint, output_divergence
 
@@ -30,7 +30,7 @@ class Architecture:
         Degrees of freedom ν of every hidden layer.
     n_layers : int
         Hidden layers L; with none the model is a sparse Gaussian process.
-    posterior : {"ab-gw", "a-gw", "gw"}
+    posterior : {"ab-gw", "a-gw", "gw", "dgp"}
     """
 
     n_inputs: int
@@ -56,15 +56,25 @@ class Architecture:
             "root": (self.n_targets, self.n_inducing, self.n_inducing),
             "values": (self.n_targets, self.n_inducing),
         }
-        layer = wishart.parameter_shapes(self.posterior, self.n_inducing, self.width)
+        layer = self.family.parameter_shapes(self.posterior, self.n_inducing, self.width)
         for k in range(self.n_layers):
             shapes.update({f"{name}_{k}": shape for name, shape in layer.items()})
         return shapes
 
     @property
+    def family(self):
+        """Module of the posterior of a hidden layer."""
+        return gaussian if self.posterior == "dgp" else wishart
+
+    @property
+    def rank(self):
+        """Columns of S."""
+        return self.width if self.posterior == "dgp" else min(self.width, self.n_inducing)
+
+    @property
     def layer_names(self):
         """Names of the parameters of a hidden layer, without its number."""
-        return tuple(wishart.parameter_shapes(self.posterior, self.n_inducing, self.width))
+        return tuple(self.family.parameter_shapes(self.posterior, self.n_inducing, self.width))
 
     def views(self, theta):
         """Parameters by name, as views of the flat vector."""
@@ -101,7 +111,7 @@ def draw_noise(architecture, generator, n_draws, n_rows):
     noise : Noise
     """
     a = architecture
-    rank, n_layers = min(a.width, a.n_inducing), a.n_layers
+    rank, n_layers = a.rank, a.n_layers
     return Noise(
         generator.uniform(1e-12, 1 - 1e-12, (n_layers, n_draws, rank)),
         generator.standard_normal((n_layers, n_draws, a.n_inducing, rank)),
@@ -126,7 +136,7 @@ class Pass:
         p, n_layers = parameters, architecture.n_layers
         self.n_draws = noise.uniform.shape[1] if n_layers else 1
         self.draws = [
-            wishart.Draws(architecture.layer(p, k), noise.uniform[k], noise.normal[k])
+            architecture.family.Draws(architecture.layer(p, k), noise.uniform[k], noise.normal[k])
             for k in range(n_layers)
         ]
         inverse_scales = np.exp(-p["log_length_scales"])
@@ -241,7 +251,7 @@ class HiddenAdjoint:
         g["log_length_scales"] -= (self.d_left * run.left).sum(axis=0)
         g["log_length_scales"] -= (self.d_right * run.right).sum(axis=0)
         for k, draws in enumerate(run.draws):
-            value, d_divergence = wishart.divergence(draws.parameters, run.a.width)
+            value, d_divergence = run.a.family.divergence(draws.parameters, run.a.width)
             loss += value / n_total
             d_data = draws.adjoint(self.d_factors[k])
             for name in run.a.layer_names:

@@ -13,7 +13,7 @@ OUTPUTS = ("auto", "exact", "inducing")
 
 CONSTRAINTS = {
     "n_layers": [Interval(Integral, 0, None, "left")],
-    "posterior": [Options(POSTERIORS)],
+    "posterior": [Options((*POSTERIORS, "dgp"))],
     "output": [Options(OUTPUTS)],
     "n_inducing": [positive(Integral), Options(("auto",))],
     "width": [positive(Integral), Options((None,))],

@@ -173,7 +173,7 @@ def pass_through(architecture, parameters, k, inputs, target, noise):
         Mean features of the layer.
     """
     a = architecture
-    rank = min(a.width, a.n_inducing)
+    rank = a.rank
     gram = squared_exponential(inputs, inputs, parameters["log_heights"][k] - np.log(a.width))
     factor, _, _ = cholesky(gram, JITTER)
     observed = np.zeros((a.n_inducing, rank))
@@ -182,13 +182,19 @@ def pass_through(architecture, parameters, k, inputs, target, noise):
         u, s, _ = np.linalg.svd(target, full_matrices=False)
         target = u[:, :d] * s[:d]
     observed[:, :d] = target[:, :d]
+    precision = factor.T @ factor / noise**2
+    layer = a.layer(parameters, k)
+    for name, value in a.family.prior_parameters(a.posterior, a.n_inducing, a.width).items():
+        layer[name][:] = value
+    if a.posterior == "dgp":  # all columns have one covariance
+        part, _, _ = cholesky(precision + np.eye(a.n_inducing), 0.0)
+        inv = inverse(part)
+        layer["mean"][:] = inv.T @ (inv @ (factor.T @ observed / noise**2))
+        layer["log_std"][:] = 0.5 * np.log((inv**2).sum(axis=0))[:, None]
+        return factor @ layer["mean"]
     # A rotation makes the top block lower triangular with positive diagonal.
     q, triangle = np.linalg.qr(observed[:rank].T)
     observed = observed @ (q * np.where(np.diagonal(triangle) < 0, -1.0, 1.0))
-    layer = a.layer(parameters, k)
-    for name, value in wishart.prior_parameters(a.posterior, a.n_inducing, a.width).items():
-        layer[name][:] = value
-    precision = factor.T @ factor / noise**2
     shift = factor.T @ observed / noise**2
     for j in range(rank):
         # Column j of S is zero above its diagonal element.

@@ -82,7 +82,7 @@ def test_float32_gives_nearly_the_same():
     np.testing.assert_allclose(a.predict(X.astype(float)), b.predict(X), atol=1e-3)
 
 
-@pytest.mark.parametrize("posterior", ["a-gw", "gw"])
+@pytest.mark.parametrize("posterior", ["a-gw", "gw", "dgp"])
 @pytest.mark.parametrize("n_layers", [0, 1, 5])
 def test_depths_and_posteriors(posterior, n_layers):
     X, y = wave(60)
