@@ -13,6 +13,7 @@ import numpy as np
 from skbayesnn.dwp import gaussian, wishart
 from skbayesnn.dwp.layers import condition, condition_adjoint, features, features_adjoint
 from skbayesnn.dwp.output import grams_adjoint, output, output_adjoint, output_divergence
+from skbayesnn.numerics.random import quick_normals
 
 LOG_2PI = np.log(2 * np.pi)
 
@@ -112,10 +113,15 @@ def draw_noise(architecture, generator, n_draws, n_rows):
     """
     a = architecture
     rank, n_layers = a.rank, a.n_layers
+    row_shape = (n_layers, n_draws, n_rows, a.width)
+    # One row is what predictions keep; the many of a training step need no more than 16 bits.
+    rows = generator.standard_normal(row_shape) if n_rows == 1 else (
+        quick_normals(generator, row_shape).astype(float)
+    )  # fmt: skip
     return Noise(
         generator.uniform(1e-12, 1 - 1e-12, (n_layers, n_draws, rank)),
         generator.standard_normal((n_layers, n_draws, a.n_inducing, rank)),
-        generator.standard_normal((n_layers, n_draws, n_rows, a.width)),
+        rows,
     )
 
 
