@@ -1,7 +1,7 @@
 """The function at new rows, from a trained model: by pseudo-observations, or by all rows.
 
 Both kinds of output answer ``predict(X)`` with the mean and variance of the function for each
-draw of the hidden layers.
+draw of the hidden layers, and ``sample(X, …)`` with draws of the function at all rows of X.
 """
 
 import numpy as np
@@ -19,7 +19,38 @@ CACHE_BYTES = 2**29
 """Memory for the factors of all draws; where they take more, each call computes them anew."""
 
 
-class InducingOutput:
+class _Output:
+    """Joint draws, from what subclasses know of a draw of the hidden layers."""
+
+    def sample(self, X, generator, n_samples):
+        """Draws of the function of the first target, without noise, jointly at all rows.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, n_inputs)
+            Standardised.
+        generator : numpy.random.Generator
+        n_samples : int
+
+        Returns
+        -------
+        samples : ndarray of shape (n, n_samples)
+        """
+        samples = np.empty((len(X), n_samples))
+        with threadpool_limits(limits=1, user_api="blas"):
+            run = Pass(self.architecture, self.architecture.views(self.theta), X, self.noise)
+            chosen = generator.integers(run.n_draws, size=n_samples)
+            normal = generator.standard_normal((len(X), n_samples))
+            for d in np.unique(chosen):
+                mean, explained, features = self._joint(d, run)
+                prior = squared_exponential(features, features, run.p["log_heights"][-1])
+                factor, _, _ = cholesky(prior - explained @ explained.T, 1e-9)
+                columns = chosen == d
+                samples[:, columns] = mean[:, None] + factor @ normal[:, columns]
+        return samples
+
+
+class InducingOutput(_Output):
     """The trained pseudo-observations at the inducing points.
 
     Parameters
@@ -53,8 +84,13 @@ class InducingOutput:
             ]
         return tuple(np.concatenate(p, axis=2) for p in zip(*parts, strict=True))
 
+    def _joint(self, d, run):
+        """Mean, a root of the part of the prior covariance that is explained, and features."""
+        output = run.forward(d)[1][0]
+        return output.mean, output.scores, output.right
 
-class ExactOutput:
+
+class ExactOutput(_Output):
     """The output process given all training rows, for each draw of the hidden layers.
 
     A draw is a smooth map from inputs to features (see :mod:`skbayesnn.dwp.collapsed`), the
@@ -119,6 +155,13 @@ class ExactOutput:
                         variances[d, t, part] = np.maximum(height - explained, 1e-12 * height)
                     begin += len(new)
         return means, variances
+
+    def _joint(self, d, run):
+        """Mean, a root of the part of the prior covariance that is explained, and features."""
+        new = run.hidden(d)[2]
+        features, weights, inverses = self._draw(d, run.p)
+        cross = squared_exponential(new, features, run.p["log_heights"][-1])
+        return cross @ weights[:, 0], multiply_lower(inverses[0], cross.copy()), new
 
     def _draw(self, d, parameters):
         """Features of the training rows, weights and inverse factors of all targets."""

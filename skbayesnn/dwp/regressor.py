@@ -430,3 +430,30 @@ class DeepWishartRegressor(
         noise = np.exp(self._architecture.views(self._theta)["log_noise"])
         mixtures = self._scales.mixtures(means, variances, noise)
         return mixtures[0] if self._y_ndim == 1 else mixtures
+
+    def sample_y(self, X, n_samples=1, random_state=0):
+        """Draw functions from the posterior at all rows jointly, and add independent noise.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The cost is the cube of their number for each draw of the Gram matrices in use.
+        n_samples : int, default=1
+        random_state : int, RandomState instance or None, default=0
+
+        Returns
+        -------
+        draws : ndarray of shape (n_rows, n_samples)
+            In the units of y; a column is one function, plus noise.
+
+        Raises
+        ------
+        ValueError
+            The model has several targets.
+        """
+        self._refuse_several_targets("sample_y")
+        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        generator = spawn_generators(random_state, 1)[0]
+        draws = self._output.sample(self._scales.inputs(X), generator, n_samples)
+        noise = generator.standard_normal(draws.shape) * np.sqrt(self.noise_variance_)
+        return draws * self._scales.y_scale[0] + self._scales.y_offset[0] + noise

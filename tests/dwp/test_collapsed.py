@@ -215,3 +215,21 @@ def test_learns_more_from_the_rows_than_pseudo_observations_do():
     ]  # fmt: skip
     assert errors[0] < 0.05
     assert errors[1] > 0.3
+
+
+@pytest.mark.parametrize("output", ["exact", "inducing"])
+def test_joint_draws(output):
+    X, y = wave()
+    model = quick(output=output).fit(X, y)
+    new = np.vstack([X[:2], X[:1] + 1e-6, [[1.5, -1.0]]])
+    draws = model.sample_y(new, 20_000, random_state=1)
+    mixture = model.predict_distribution(new)
+    # Four standard errors of 20,000 draws; the variance of a variance is about 2 its square.
+    error = 4 * mixture.std() / np.sqrt(20_000)
+    np.testing.assert_array_less(np.abs(draws.mean(axis=1) - mixture.mean()), error)
+    np.testing.assert_allclose(draws.var(axis=1), mixture.var(), rtol=0.06)
+    np.testing.assert_array_equal(draws, model.sample_y(new, 20_000, random_state=1))
+    # Two rows at one place share the function and differ by two draws of the noise.
+    difference = (draws[0] - draws[2]).var()
+    np.testing.assert_allclose(difference, 2 * model.noise_variance_, rtol=0.06)
+    assert model.sample_y(new).shape == (4, 1)
