@@ -1,8 +1,11 @@
 """Training of a deep Wishart process: annealed divergences, few draws first, more later."""
 
+import warnings
+
 import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.special import logsumexp
+from sklearn.exceptions import ConvergenceWarning
 
 from skbayesnn.dwp.collapsed import collapsed_loss_and_gradient
 from skbayesnn.dwp.objective import LOG_2PI, draw_noise, loss_and_gradient
@@ -85,6 +88,17 @@ class Inference(GradientModel):
     def output(self, noise):
         """What predicts, as things stand."""
         return InducingOutput(self.architecture, self.theta, noise)
+
+    def warn(self, stacklevel):
+        """Warn of factorisations that needed more jitter."""
+        if self.n_failures:
+            warnings.warn(
+                f"A Gram matrix was numerically singular {self.n_failures} times; up to a "
+                "hundredth of its diagonal was added. Lower 'n_inducing' or 'learning_rate', or "
+                "remove rows of X that are nearly the same.",
+                ConvergenceWarning,
+                stacklevel=stacklevel,
+            )
 
     def epoch(self, order, batch_size, rate):
         self.n_epochs += 1

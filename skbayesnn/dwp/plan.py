@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
+from sklearn.model_selection import train_test_split
 
 from skbayesnn._validation import Interval, Options, positive
 from skbayesnn.dwp.wishart import POSTERIORS
@@ -92,3 +93,31 @@ def make_plan(estimator, X, stream=False):
         n_epochs = max(_EPOCHS, -(-n_steps // n_batches))
     n_inducing = min(n_inducing, len(np.unique(X, axis=0)))
     return Plan(exact, n_inducing, batch_size, n_batches, n_epochs)
+
+
+def split_rows(n, fraction, generator):
+    """Numbers of the rows to train on, and of those to hold out.
+
+    Parameters
+    ----------
+    n : int
+    fraction : float
+        Part to hold out; at least one row.
+    generator : numpy.random.Generator
+
+    Returns
+    -------
+    train_rows, held_out_rows : ndarray of int
+
+    Raises
+    ------
+    ValueError
+        There is one row only.
+    """
+    n_held_out = max(1, round(fraction * n))
+    if n - n_held_out < 1:
+        raise ValueError(
+            f"early_stopping=True needs at least 2 samples to hold one out, got n_samples={n}."
+        )
+    seed = int(generator.integers(2**31))
+    return train_test_split(np.arange(n), test_size=n_held_out, random_state=seed)

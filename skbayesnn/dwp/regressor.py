@@ -1,19 +1,15 @@
 """``DeepWishartRegressor``: deep kernel learning with distributions over Gram matrices."""
 
-import warnings
-
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 from threadpoolctl import threadpool_limits
 
 from skbayesnn._validation import check_parameters
 from skbayesnn.dwp.inference import ExactInference, Inference
 from skbayesnn.dwp.objective import Architecture, draw_noise
-from skbayesnn.dwp.plan import CONSTRAINTS, make_plan
+from skbayesnn.dwp.plan import CONSTRAINTS, make_plan, split_rows
 from skbayesnn.dwp.prediction import ExactOutput, InducingOutput
 from skbayesnn.dwp.scales import Scales
 from skbayesnn.dwp.start import start, start_output
@@ -232,7 +228,7 @@ class DeepWishartRegressor(
         generators = spawn_generators(self.random_state, 4)
         inputs, targets = self._scales.inputs(X), self._scales.targets(y)
         if self.early_stopping:
-            train_rows, other = self._split(len(X), generators[3])
+            train_rows, other = split_rows(len(X), self.validation_fraction, generators[3])
             held_out = inputs[other], targets[other]
         inputs, targets = inputs[train_rows], targets[train_rows]
         n = len(inputs)
@@ -268,7 +264,7 @@ class DeepWishartRegressor(
         self.elbo_curve_ = [-loss for loss in record.losses]
         self.validation_scores_ = record.scores
         self._publish()
-        self._warn(inference.n_failures)
+        inference.warn(stacklevel=3)
         tasks.finish()
         return self
 
@@ -332,7 +328,7 @@ class DeepWishartRegressor(
         self._adam = inference.adam
         self.elbo_curve_ = [*self.elbo_curve_, *(-loss for loss in record.losses)]
         self._publish()
-        self._warn(inference.n_failures)
+        inference.warn(stacklevel=3)
         return self
 
     def _validated(self, X, y, reset):
@@ -342,15 +338,6 @@ class DeepWishartRegressor(
         if y.ndim == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)
         return X, y.astype(np.float64)
-
-    def _split(self, n, generator):
-        n_held_out = max(1, round(self.validation_fraction * n))
-        if n - n_held_out < 1:
-            raise ValueError(
-                f"early_stopping=True needs at least 2 samples to hold one out, got n_samples={n}."
-            )
-        seed = int(generator.integers(2**31))
-        return train_test_split(np.arange(n), test_size=n_held_out, random_state=seed)
 
     def _start(self, inputs, targets, plan, generators):
         self._architecture = Architecture(
@@ -376,16 +363,6 @@ class DeepWishartRegressor(
             with threadpool_limits(limits=1, user_api="blas"):
                 start_output(a, a.views(self._theta), *self._rows, len(self._rows[0]), generator)
         self._rows = None
-
-    def _warn(self, n_failures):
-        if n_failures:
-            warnings.warn(
-                f"A Gram matrix was numerically singular {n_failures} times; up to a hundredth "
-                "of its diagonal was added. Lower 'n_inducing' or 'learning_rate', or remove "
-                "rows of X that are nearly the same.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
 
     def _publish(self):
         for name, value in self._fitted_so_far().items():
