@@ -113,16 +113,13 @@ def draw_noise(architecture, generator, n_draws, n_rows):
     """
     a = architecture
     rank, n_layers = a.rank, a.n_layers
-    row_shape = (n_layers, n_draws, n_rows, a.width)
+    uniform = generator.uniform(1e-12, 1 - 1e-12, (n_layers, n_draws, rank))
+    normal = generator.standard_normal((n_layers, n_draws, a.n_inducing, rank))
+    shape = (n_layers, n_draws, n_rows, a.width)
     # One row is what predictions keep; the many of a training step need no more than 16 bits.
-    rows = generator.standard_normal(row_shape) if n_rows == 1 else (
-        quick_normals(generator, row_shape).astype(float)
-    )  # fmt: skip
-    return Noise(
-        generator.uniform(1e-12, 1 - 1e-12, (n_layers, n_draws, rank)),
-        generator.standard_normal((n_layers, n_draws, a.n_inducing, rank)),
-        rows,
-    )
+    if n_rows == 1:
+        return Noise(uniform, normal, generator.standard_normal(shape))
+    return Noise(uniform, normal, quick_normals(generator, shape).astype(float))
 
 
 class Pass:

@@ -10,7 +10,7 @@ from skbayesnn._validation import Interval, Options, positive
 from skbayesnn.dwp.wishart import POSTERIORS
 from skbayesnn.numerics.training import SCHEDULES
 
-OUTPUTS = ("auto", "exact", "inducing")
+OUTPUTS = ("auto", "exact", "sparse", "inducing")
 
 CONSTRAINTS = {
     "n_layers": [Interval(Integral, 0, None, "left")],
@@ -33,6 +33,8 @@ CONSTRAINTS = {
 
 # Rows up to which output="auto" is exact: beyond, the cube of the rows takes minutes.
 _EXACT_ROWS = 1500
+# Rows that stand for all others where the output is sparse.
+SPARSE_ROWS = 800
 # Inducing points where n_inducing="auto": at least and at most. An exact output leaves them
 # to the hidden layers, which a hundred serve as well.
 _INDUCING = 100, 200
@@ -48,8 +50,8 @@ class Plan:
 
     Attributes
     ----------
-    exact : bool
-        Whether the output is exact: each step then takes all rows.
+    output : {"exact", "sparse", "inducing"}
+        With an exact one, each step takes all rows.
     n_inducing : int
     batch_size : int
     n_batches : int
@@ -57,7 +59,7 @@ class Plan:
     n_epochs : int
     """
 
-    exact: bool
+    output: str
     n_inducing: int
     batch_size: int
     n_batches: int
@@ -79,9 +81,10 @@ def make_plan(estimator, X, stream=False):
     plan : Plan
     """
     n = len(X)
-    exact = not stream and (
-        estimator.output == "exact" or (estimator.output == "auto" and n <= _EXACT_ROWS)
-    )
+    output = "inducing" if stream else estimator.output
+    if output == "auto":
+        output = "exact" if n <= _EXACT_ROWS else "sparse"
+    exact = output == "exact"
     n_inducing = estimator.n_inducing
     if n_inducing == "auto":
         n_inducing = _INDUCING[0] if exact else int(np.clip(n // 5, *_INDUCING))
@@ -92,7 +95,7 @@ def make_plan(estimator, X, stream=False):
         n_steps = _STEPS if n_batches == 1 else _BATCH_STEPS
         n_epochs = max(_EPOCHS, -(-n_steps // n_batches))
     n_inducing = min(n_inducing, len(np.unique(X, axis=0)))
-    return Plan(exact, n_inducing, batch_size, n_batches, n_epochs)
+    return Plan(output, n_inducing, batch_size, n_batches, n_epochs)
 
 
 def split_rows(n, fraction, generator):

@@ -9,8 +9,8 @@ from threadpoolctl import threadpool_limits
 from skbayesnn._validation import check_parameters
 from skbayesnn.dwp.inference import ExactInference, Inference
 from skbayesnn.dwp.objective import Architecture, draw_noise
-from skbayesnn.dwp.plan import CONSTRAINTS, make_plan, split_rows
-from skbayesnn.dwp.prediction import ExactOutput, InducingOutput
+from skbayesnn.dwp.plan import CONSTRAINTS, SPARSE_ROWS, make_plan, split_rows
+from skbayesnn.dwp.prediction import ExactOutput, InducingOutput, SparseOutput
 from skbayesnn.dwp.scales import Scales
 from skbayesnn.dwp.start import start, start_output
 from skbayesnn.numerics.random import spawn_generators
@@ -35,8 +35,8 @@ class DeepWishartRegressor(
 
     Up to 1500 rows, the output layer is exact by default: for each draw of the hidden layers,
     the function is conditioned on all rows, in training and in prediction, and only the
-    hidden layers are approximated. With more, inducing points stand for the rows there, too,
-    and training goes by batches.
+    hidden layers are approximated. With more, training goes by batches, with inducing points
+    in the output, too, and predictions condition on all rows through 800 of them.
 
     Training starts from a Gaussian process with a length scale an input, fitted to at most
     1000 rows, that is passed through all hidden layers. So a deep model begins about as good
@@ -51,12 +51,19 @@ class DeepWishartRegressor(
         Family of the approximate posterior over the Gram matrices, from the largest to the
         smallest; "dgp" for a Gaussian one over the features instead, which makes the model
         a deep Gaussian process with global inducing points.
-    output : {"auto", "exact", "inducing"}, default="auto"
-        What the output layer knows of the rows. "exact": all of them, at the cube of their number
-        a step (0.02 s for 500 rows, 0.14 s for 1500), and its square times
-        ``n_prediction_draws`` in memory while predictions are made; ``batch_size`` does not
-        count then. "inducing": what pseudo-observations at the inducing points hold. "auto"
-        is exact up to 1500 rows.
+    output : {"auto", "exact", "sparse", "inducing"}, default="auto"
+        What the output layer knows of the rows.
+
+        - "exact": all of them, at the cost of the cube of their number a step (0.02 s for 500
+          rows, 0.14 s for 1500); ``batch_size`` does not count then.
+        - "inducing": what pseudo-observations at the inducing points hold.
+        - "sparse": training as with "inducing", predictions from all rows through 800 of them
+          (a variational sparse Gaussian process for each draw of the hidden layers).
+        - "auto": exact up to 1500 rows, else sparse.
+
+        Except for "inducing", the model keeps the rows; the first prediction computes what
+        later ones use, m² numbers a draw for m rows or 800 points, half a gigabyte at
+        most (beyond, it is computed each time).
     n_inducing : int or "auto", default="auto"
         Inducing points; the distinct rows of X where they are fewer. "auto" takes 100 with an
         exact output; else a fifth of the rows, but at least 100 and at most 200. A step
@@ -235,7 +242,7 @@ class DeepWishartRegressor(
         plan = make_plan(self, inputs)
         self._start(inputs, targets, plan, generators)
         tasks = CallbackTasks(self, X, y, plan.n_epochs, self._fitted_so_far)
-        inference = (ExactInference if plan.exact else Inference)(
+        inference = (ExactInference if plan.output == "exact" else Inference)(
             self._architecture,
             self._theta,
             inputs,
@@ -263,6 +270,8 @@ class DeepWishartRegressor(
         self._adam = None  # a stream that goes on from here starts with fresh moments
         self.elbo_curve_ = [-loss for loss in record.losses]
         self.validation_scores_ = record.scores
+        if plan.output == "sparse":
+            self._condition_on(inputs, targets)
         self._publish()
         inference.warn(stacklevel=3)
         tasks.finish()
@@ -351,18 +360,32 @@ class DeepWishartRegressor(
         self._theta = np.zeros(self._architecture.size())
         parameters = self._architecture.views(self._theta)
         with threadpool_limits(limits=1, user_api="blas"):
-            start(self._architecture, parameters, inputs, targets, generators[0], exact=plan.exact)
+            exact = plan.output == "exact"
+            start(self._architecture, parameters, inputs, targets, generators[0], exact=exact)
         self._generator = generators[1]
         self._noise = draw_noise(self._architecture, generators[2], self.n_prediction_draws, 1)
-        self._rows = (inputs, targets) if plan.exact else None
+        self._output_kind, self._rows = InducingOutput, ()
+        if exact:
+            self._output_kind, self._rows = ExactOutput, (inputs, targets)
+
+    def _condition_on(self, inputs, targets):
+        """All rows through some of them, and the noise that is best then."""
+        count = min(SPARSE_ROWS, len(inputs))
+        points = np.sort(self._generator.choice(len(inputs), count, replace=False))
+        self._output_kind, self._rows = SparseOutput, (inputs, targets, points)
+        log_noise = self._make_output(self._theta).best_noise()
+        self._architecture.views(self._theta)["log_noise"][:] = log_noise
 
     def _leave_rows(self):
         """What an exact output knows of its rows, put at the inducing points for a stream."""
-        if self._rows:
+        if self._output_kind is ExactOutput:
             a, generator = self._architecture, self._generator
             with threadpool_limits(limits=1, user_api="blas"):
                 start_output(a, a.views(self._theta), *self._rows, len(self._rows[0]), generator)
-        self._rows = None
+        self._output_kind, self._rows = InducingOutput, ()
+
+    def _make_output(self, theta):
+        return self._output_kind(self._architecture, theta, self._noise, *self._rows)
 
     def _publish(self):
         for name, value in self._fitted_so_far().items():
@@ -371,15 +394,14 @@ class DeepWishartRegressor(
     def _fitted_so_far(self):
         """Attributes with which the estimator predicts as it stands."""
         p, scales = self._architecture.views(self._theta), self._scales
-        private = ("_y_ndim", "_scales", "_architecture", "_noise", "_rows")
+        private = ("_y_ndim", "_scales", "_architecture", "_noise", "_rows", "_output_kind")
         known = {k: v for k, v in vars(self).items() if k.startswith(private)}
         noise = np.exp(p["log_noise"]) * scales.y_scale**2
         theta = self._theta.copy()
-        fixed = self._architecture, theta, self._noise
         return {
             **known,
             "_theta": theta,
-            "_output": ExactOutput(*fixed, *self._rows) if self._rows else InducingOutput(*fixed),
+            "_output": self._make_output(theta),
             "n_features_in_": self.n_features_in_,
             "length_scales_": np.exp(p["log_length_scales"]) * scales.X_scale,
             "hidden_length_scales_": np.exp(p["log_lengths"]),
