@@ -235,12 +235,14 @@ class SparseOutput(_RowsOutput):
         products, totals = 0.0, 0.0
         for i in range(0, len(features), BLOCK):
             rows = slice(i, i + BLOCK)
-            whitened = inv @ squared_exponential(some, features[rows], log_height)
-            products = products + whitened @ whitened.T
-            totals = totals + whitened @ self.Y[rows]
+            cross = squared_exponential(some, features[rows], log_height)
+            products = products + cross @ cross.T
+            totals = totals + cross @ self.Y[rows]
+        # Whitened last: the jitter keeps L well enough conditioned, and this costs less.
+        products = inv @ products @ inv.T
         rest = len(features) * np.exp(log_height) - products.trace()
         values, vectors = np.linalg.eigh(products)
-        return some, inv, np.maximum(values, 0.0), vectors, vectors.T @ totals, max(rest, 0.0)
+        return some, inv, np.maximum(values, 0), vectors, vectors.T @ (inv @ totals), max(rest, 0)
 
     def best_noise(self, n_draws=3):
         """Log noise variances that maximise the bound, for these draws and points.

@@ -65,9 +65,8 @@ class DeepWishartRegressor(
         later ones use, m² numbers a draw for m rows or 800 points, half a gigabyte at
         most (beyond, it is computed each time).
     n_inducing : int or "auto", default="auto"
-        Inducing points; the distinct rows of X where they are fewer. "auto" takes 100 with an
-        exact output; else a fifth of the rows, but at least 100 and at most 200. A step
-        costs their cube and their square times the rows.
+        Inducing points; the distinct rows of X where they are fewer. "auto" takes 100. A step
+        costs their cube and their square times its rows.
     width : int or None, default=None
         Degrees of freedom of every hidden Gram matrix; None for the number of inputs. Large
         values make a layer nearly deterministic.
@@ -81,8 +80,8 @@ class DeepWishartRegressor(
         How the learning rate falls over the epochs; "drop" is to a tenth after three quarters.
     n_epochs : int or "auto", default="auto"
         Passes over the rows; "auto" takes as many as make 800 steps with one batch an epoch
-        (an exact output has one), 2500 with several, but at least 20.
-    batch_size : int or None, default=1000
+        (an exact output has one), 10,000 with several, but at least 20.
+    batch_size : int or None, default=500
         Rows a step; None for all.
     early_stopping : bool, default=False
         Hold out rows and stop when their log density has not risen for
@@ -172,7 +171,7 @@ class DeepWishartRegressor(
         learning_rate=0.01,
         schedule="cosine",
         n_epochs="auto",
-        batch_size=1000,
+        batch_size=500,
         early_stopping=False,
         validation_fraction=0.1,
         n_iter_no_change=10,
