@@ -98,6 +98,7 @@ class UDNRegressor(
     See Also
     --------
     skbayesnn.UDNClassifier : The same network for classes.
+    skbayesnn.EnsembleRegressor : Several such networks pooled: more accurate, at their cost.
 
     Notes
     -----
