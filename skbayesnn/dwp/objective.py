@@ -103,6 +103,11 @@ class Noise:
     normal: np.ndarray  # (n_layers, n_draws, P, r)
     rows: np.ndarray  # (n_layers, n_draws, n or 1, ν)
 
+    def only(self, d):
+        """The numbers of draw d alone."""
+        part = slice(d, d + 1)
+        return Noise(self.uniform[:, part], self.normal[:, part], self.rows[:, part])
+
 
 def draw_noise(architecture, generator, n_draws, n_rows):
     """Random numbers for ``n_draws`` draws and ``n_rows`` rows.

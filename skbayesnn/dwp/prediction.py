@@ -143,9 +143,8 @@ class _RowsOutput(_Output):
             blocks = [
                 Pass(a, parameters, X[i : i + BLOCK], self.noise) for i in range(0, len(X), BLOCK)
             ]
-            n_draws = blocks[0].n_draws
-            means, variances = np.empty((2, n_draws, a.n_targets, len(X)))
-            for d in range(n_draws):
+            means, variances = np.empty((2, self.n_draws, a.n_targets, len(X)))
+            for d in range(self.n_draws):
                 features, weights, roots = self._draw(d)
                 begin = 0
                 for block in blocks:
@@ -175,14 +174,26 @@ class _RowsOutput(_Output):
         """
         if d in self._cache:
             return self._cache[d]
-        if "run" not in self._cache:
-            parameters = self.architecture.views(self.theta)
-            self._cache["run"] = Pass(self.architecture, parameters, self.X, self.noise)
-        run = self._cache["run"]
-        out = self._condition(run.hidden(d)[2], run.p)
-        if run.n_draws * sum(root.nbytes for root in out[2]) <= CACHE_BYTES:
+        parameters = self.architecture.views(self.theta)
+        out = self._condition(self._features(d, parameters), parameters)
+        if self.n_draws * sum(root.nbytes for root in out[2]) <= CACHE_BYTES:
             self._cache[d] = out
         return out
+
+    @property
+    def n_draws(self):
+        """Draws of the hidden layers; without any, all are the same."""
+        return self.noise.uniform.shape[1] if self.architecture.n_layers else 1
+
+    def _features(self, d, parameters):
+        """Features of the training rows, some rows at a time."""
+        noise = self.noise.only(d)
+        return np.concatenate(
+            [
+                Pass(self.architecture, parameters, self.X[i : i + BLOCK], noise).hidden(0)[2]
+                for i in range(0, len(self.X), BLOCK)
+            ]
+        )
 
 
 class ExactOutput(_RowsOutput):
@@ -263,10 +274,9 @@ class SparseOutput(_RowsOutput):
         """
         parameters = self.architecture.views(self.theta)
         with threadpool_limits(limits=1, user_api="blas"):
-            run = Pass(self.architecture, parameters, self.X, self.noise)
             parts = [
-                self._decompose(run.hidden(d)[2], parameters)
-                for d in range(min(n_draws, run.n_draws))
+                self._decompose(self._features(d, parameters), parameters)
+                for d in range(min(n_draws, self.n_draws))
             ]
         squares = (self.Y**2).sum(axis=0)
         out = parameters["log_noise"].copy()
