@@ -4,15 +4,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
-from threadpoolctl import threadpool_limits
 
 from skbayesnn._validation import check_parameters
 from skbayesnn.dwp.inference import ExactInference, Inference
-from skbayesnn.dwp.objective import Architecture, draw_noise
-from skbayesnn.dwp.plan import CONSTRAINTS, SPARSE_ROWS, make_plan, split_rows
-from skbayesnn.dwp.prediction import ExactOutput, InducingOutput, SparseOutput
+from skbayesnn.dwp.model import Model
+from skbayesnn.dwp.plan import CONSTRAINTS, make_plan, split_rows
 from skbayesnn.dwp.scales import Scales
-from skbayesnn.dwp.start import start, start_output
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.training import CallbackTasks, train
 from skbayesnn.several_targets import SeveralTargetsMixin
@@ -230,23 +227,23 @@ class DeepWishartRegressor(
         check_parameters(self, CONSTRAINTS)
         X, y = self._validated(X, y, reset=True)
         train_rows, held_out = np.arange(len(X)), None
-        self._y_ndim, self._scales = y.ndim, Scales(X, y, self.normalize_y)
+        scales = Scales(X, y, self.normalize_y)
         generators = spawn_generators(self.random_state, 4)
-        inputs, targets = self._scales.inputs(X), self._scales.targets(y)
+        inputs, targets = scales.inputs(X), scales.targets(y)
         if self.early_stopping:
             train_rows, other = split_rows(len(X), self.validation_fraction, generators[3])
             held_out = inputs[other], targets[other]
         inputs, targets = inputs[train_rows], targets[train_rows]
         n = len(inputs)
         plan = make_plan(self, inputs)
-        self._start(inputs, targets, plan, generators)
+        self._y_ndim, self._model = y.ndim, self._start(scales, inputs, targets, plan, generators)
         tasks = CallbackTasks(self, X, y, plan.n_epochs, self._fitted_so_far)
         inference = (ExactInference if plan.output == "exact" else Inference)(
-            self._architecture,
-            self._theta,
+            self._model.architecture,
+            self._model.theta,
             inputs,
             targets,
-            self._generator,
+            self._model.generator,
             n,
             self.n_draws,
             plan.n_epochs * plan.n_batches,
@@ -257,7 +254,7 @@ class DeepWishartRegressor(
             inference,
             n_epochs=plan.n_epochs,
             learning_rate=self.learning_rate,
-            generator=self._generator,
+            generator=self._model.generator,
             batch_size=plan.batch_size,
             schedule=self.schedule,
             early_stopping=self.early_stopping,
@@ -270,7 +267,7 @@ class DeepWishartRegressor(
         self.elbo_curve_ = [-loss for loss in record.losses]
         self.validation_scores_ = record.scores
         if plan.output == "sparse":
-            self._condition_on(inputs, targets)
+            self._model.condition_on(inputs, targets)
         self._publish()
         inference.warn(stacklevel=3)
         tasks.finish()
@@ -300,27 +297,30 @@ class DeepWishartRegressor(
             The number of targets differs from that of the first call.
         """
         check_parameters(self, CONSTRAINTS)
-        first = not hasattr(self, "_theta")
+        first = not hasattr(self, "_model")
         X, y = self._validated(X, y, reset=first)
         if first:
-            self._y_ndim, self._scales = y.ndim, Scales(X, y, self.normalize_y)
+            scales = Scales(X, y, self.normalize_y)
+            inputs, targets = scales.inputs(X), scales.targets(y)
+            plan = make_plan(self, inputs, stream=True)
             generators = spawn_generators(self.random_state, 4)
-            inputs, targets = self._scales.inputs(X), self._scales.targets(y)
-            self._start(inputs, targets, make_plan(self, inputs, stream=True), generators)
+            self._y_ndim = y.ndim
+            self._model = self._start(scales, inputs, targets, plan, generators)
             self.n_samples_seen_, self.elbo_curve_, self.validation_scores_ = 0, [], []
             self._adam = None
         else:
+            scales = self._model.scales
             n_targets = 1 if y.ndim == 1 else y.shape[1]
-            if n_targets != self._scales.n_targets:
+            if n_targets != scales.n_targets:
                 raise ValueError(
-                    f"y has {n_targets} targets, but {self._scales.n_targets} at the first call."
+                    f"y has {n_targets} targets, but {scales.n_targets} at the first call."
                 )
-            inputs, targets = self._scales.inputs(X), self._scales.targets(y)
-            self._leave_rows()
+            inputs, targets = scales.inputs(X), scales.targets(y)
+            self._model.leave_rows()
         self.n_samples_seen_ += len(X)
         n_batches = -(-len(X) // min(self.batch_size or len(X), len(X)))
         inference = Inference(
-            self._architecture, self._theta, inputs, targets, self._generator,
+            self._model.architecture, self._model.theta, inputs, targets, self._model.generator,
             self.n_samples_seen_, self.n_draws, n_batches, late=1.0, annealed=0.0,
         )  # fmt: skip
         if getattr(self, "_adam", None) is not None:
@@ -329,7 +329,7 @@ class DeepWishartRegressor(
             inference,
             n_epochs=1,
             learning_rate=self.learning_rate,
-            generator=self._generator,
+            generator=self._model.generator,
             batch_size=self.batch_size,
             schedule="constant",
         )
@@ -347,44 +347,14 @@ class DeepWishartRegressor(
             y = column_or_1d(y, warn=True)
         return X, y.astype(np.float64)
 
-    def _start(self, inputs, targets, plan, generators):
-        self._architecture = Architecture(
-            inputs.shape[1],
-            targets.shape[1],
-            plan.n_inducing,
-            self.width or inputs.shape[1],
-            self.n_layers,
-            self.posterior,
-        )
-        self._theta = np.zeros(self._architecture.size())
-        parameters = self._architecture.views(self._theta)
-        with threadpool_limits(limits=1, user_api="blas"):
-            exact = plan.output == "exact"
-            start(self._architecture, parameters, inputs, targets, generators[0], exact=exact)
-        self._generator = generators[1]
-        self._noise = draw_noise(self._architecture, generators[2], self.n_prediction_draws, 1)
-        self._output_kind, self._rows = InducingOutput, ()
-        if exact:
-            self._output_kind, self._rows = ExactOutput, (inputs, targets)
-
-    def _condition_on(self, inputs, targets):
-        """All rows through some of them, and the noise that is best then."""
-        count = min(SPARSE_ROWS, len(inputs))
-        points = np.sort(self._generator.choice(len(inputs), count, replace=False))
-        self._output_kind, self._rows = SparseOutput, (inputs, targets, points)
-        log_noise = self._make_output(self._theta).best_noise()
-        self._architecture.views(self._theta)["log_noise"][:] = log_noise
-
-    def _leave_rows(self):
-        """What an exact output knows of its rows, put at the inducing points for a stream."""
-        if self._output_kind is ExactOutput:
-            a, generator = self._architecture, self._generator
-            with threadpool_limits(limits=1, user_api="blas"):
-                start_output(a, a.views(self._theta), *self._rows, len(self._rows[0]), generator)
-        self._output_kind, self._rows = InducingOutput, ()
-
-    def _make_output(self, theta):
-        return self._output_kind(self._architecture, theta, self._noise, *self._rows)
+    def _start(self, scales, inputs, targets, plan, generators):
+        return Model(
+            scales, inputs, targets, plan, generators,
+            n_layers=self.n_layers,
+            width=self.width,
+            posterior=self.posterior,
+            n_prediction_draws=self.n_prediction_draws,
+        )  # fmt: skip
 
     def _publish(self):
         for name, value in self._fitted_so_far().items():
@@ -392,22 +362,12 @@ class DeepWishartRegressor(
 
     def _fitted_so_far(self):
         """Attributes with which the estimator predicts as it stands."""
-        p, scales = self._architecture.views(self._theta), self._scales
-        private = ("_y_ndim", "_scales", "_architecture", "_noise", "_rows", "_output_kind")
-        known = {k: v for k, v in vars(self).items() if k.startswith(private)}
-        noise = np.exp(p["log_noise"]) * scales.y_scale**2
-        theta = self._theta.copy()
-        return {
-            **known,
-            "_theta": theta,
-            "_output": self._make_output(theta),
-            "n_features_in_": self.n_features_in_,
-            "length_scales_": np.exp(p["log_length_scales"]) * scales.X_scale,
-            "hidden_length_scales_": np.exp(p["log_lengths"]),
-            "heights_": np.exp(p["log_heights"]),
-            "noise_variance_": float(noise[0]) if self._y_ndim == 1 else noise,
-            "inducing_inputs_": p["inducing"] * scales.X_scale + scales.X_offset,
-        }
+        model = self._model.freeze()
+        out = {"_model": model, "_y_ndim": self._y_ndim, "n_features_in_": self.n_features_in_}
+        out.update(model.attributes())
+        if self._y_ndim == 1:
+            out["noise_variance_"] = float(out["noise_variance_"][0])
+        return out
 
     def predict_distribution(self, X):
         """Predictive distribution of new observations, noise included.
@@ -424,9 +384,7 @@ class DeepWishartRegressor(
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        means, variances = self._output.predict(self._scales.inputs(X))
-        noise = np.exp(self._architecture.views(self._theta)["log_noise"])
-        mixtures = self._scales.mixtures(means, variances, noise)
+        mixtures = self._model.mixtures(X)
         return mixtures[0] if self._y_ndim == 1 else mixtures
 
     def sample_y(self, X, n_samples=1, random_state=0):
@@ -452,6 +410,4 @@ class DeepWishartRegressor(
         self._refuse_several_targets("sample_y")
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         generator = spawn_generators(random_state, 1)[0]
-        draws = self._output.sample(self._scales.inputs(X), generator, n_samples)
-        noise = generator.standard_normal(draws.shape) * np.sqrt(self.noise_variance_)
-        return draws * self._scales.y_scale[0] + self._scales.y_offset[0] + noise
+        return self._model.sample(X, generator, n_samples)

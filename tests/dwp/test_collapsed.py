@@ -159,30 +159,30 @@ def test_blocks_and_cache_change_nothing(monkeypatch):
     monkeypatch.setattr("skbayesnn.dwp.prediction.CACHE_BYTES", 0)
     copy = pickle.loads(pickle.dumps(model))
     np.testing.assert_allclose(copy.predict(X, return_std=True), before, rtol=1e-7)
-    assert copy._output._cache == {}
+    assert copy._model.output._cache == {}
 
 
 def test_pickles_hold_no_factors():
     X, y = wave(200)
     model = quick(n_epochs=2, n_prediction_draws=50).fit(X, y)
     model.predict(X)
-    kept = len(pickle.dumps(model._output._cache))
+    kept = len(pickle.dumps(model._model.output._cache))
     assert kept > 50 * 200**2 * 8
     assert len(pickle.dumps(model)) < 0.05 * kept
 
 
 def test_which_output(monkeypatch):
     X, y = wave()
-    assert quick(n_epochs=1).fit(X, y)._output_kind is ExactOutput
+    assert quick(n_epochs=1).fit(X, y)._model.kind is ExactOutput
     monkeypatch.setattr("skbayesnn.dwp.plan._EXACT_ROWS", 59)
-    monkeypatch.setattr("skbayesnn.dwp.regressor.SPARSE_ROWS", 20)
+    monkeypatch.setattr("skbayesnn.dwp.model.SPARSE_ROWS", 20)
     sparse = quick(n_epochs=1).fit(X, y)
-    assert sparse._output_kind is SparseOutput
-    assert sparse._output.points.shape == (20,)
-    assert quick(n_epochs=1).fit(X[1:], y[1:])._output_kind is ExactOutput
-    assert quick(n_epochs=1, output="inducing").fit(X, y)._rows == ()
+    assert sparse._model.kind is SparseOutput
+    assert sparse._model.output.points.shape == (20,)
+    assert quick(n_epochs=1).fit(X[1:], y[1:])._model.kind is ExactOutput
+    assert quick(n_epochs=1, output="inducing").fit(X, y)._model.rows == ()
     exact = quick(n_epochs=1, output="exact", batch_size=10).fit(X, y)
-    assert exact._output_kind is ExactOutput
+    assert exact._model.kind is ExactOutput
     assert len(exact.elbo_curve_) == 1
 
 
@@ -193,7 +193,7 @@ def test_a_stream_after_an_exact_fit_goes_on_from_it():
     exact = model.log_predictive_density(new, truth).mean()
     model.partial_fit(X[:40], y[:40])
     assert model.n_samples_seen_ == 160
-    assert model._rows == ()
+    assert model._model.rows == ()
     # Pseudo-observations at 40 points hold nearly all that 120 rows say.
     assert model.log_predictive_density(new, truth).mean() > exact - 0.3
 
@@ -204,7 +204,7 @@ def test_held_out_rows_are_scored_given_the_others():
     assert model.validation_scores_
     # The truth has log density 2.5 in units of the spread of y, 1.4, over the noise, 0.1.
     assert max(model.validation_scores_) > 0.5
-    assert len(model._rows[0]) == 72
+    assert len(model._model.rows[0]) == 72
 
 
 def test_learns_more_from_the_rows_than_pseudo_observations_do():
@@ -310,7 +310,7 @@ def test_best_noise_maximises_the_bound():
 
 
 def test_sparse_output_knows_more_than_the_inducing_points(monkeypatch):
-    monkeypatch.setattr("skbayesnn.dwp.regressor.SPARSE_ROWS", 60)
+    monkeypatch.setattr("skbayesnn.dwp.model.SPARSE_ROWS", 60)
     rng = np.random.default_rng(0)
     X = rng.uniform(-6, 6, (200, 1))
     y = np.sin(3 * X[:, 0]) + 0.1 * rng.normal(size=200)
@@ -326,4 +326,4 @@ def test_sparse_output_knows_more_than_the_inducing_points(monkeypatch):
     before = fits[0].predict(new)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(fits[0])).predict(new), before)
     fits[0].partial_fit(X[:50], y[:50])
-    assert fits[0]._rows == ()
+    assert fits[0]._model.rows == ()
