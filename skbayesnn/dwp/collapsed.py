@@ -22,7 +22,7 @@ density 0.53 to 0.44 and 0.47 to −0.35).
 What it gave, two layers, mean test log density with pseudo-observations and exact: yacht,
 splits 0 to 4, 0.08 and 0.41; boston, the same, −2.37 and −2.29; concrete, splits 0 and 1, −3.04
 and −2.94. Conditioning on all rows after training with pseudo-observations, and refitting
-the output's noise, height and length scale, gave half of it or less.
+the output's noise, height and length scale, gave about half of it.
 """
 
 import numpy as np
