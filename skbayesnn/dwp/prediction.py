@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 from skbayesnn.dwp.collapsed import JITTER
 from skbayesnn.dwp.kernels import squared_exponential
 from skbayesnn.dwp.objective import LOG_2PI, Pass, predict
-from skbayesnn.numerics.factors import cholesky, inverse
+from skbayesnn.numerics.factors import cholesky, inverse, multiply_lower
 
 BLOCK = 2000
 """Rows that prediction handles at a time."""
@@ -246,14 +246,14 @@ class SparseOutput(_RowsOutput):
         products, totals = 0.0, 0.0
         for i in range(0, len(features), BLOCK):
             rows = slice(i, i + BLOCK)
-            cross = squared_exponential(some, features[rows], log_height)
-            products = products + cross @ cross.T
-            totals = totals + cross @ self.Y[rows]
-        # Whitened last: the jitter keeps L well enough conditioned, and this costs less.
-        products = inv @ products @ inv.T
+            cross = squared_exponential(features[rows], some, log_height)
+            # Whitened first: noise far below the height is then still told from rounding.
+            whitened = multiply_lower(inv, cross)
+            products = products + whitened.T @ whitened
+            totals = totals + whitened.T @ self.Y[rows]
         rest = len(features) * np.exp(log_height) - products.trace()
         values, vectors = np.linalg.eigh(products)
-        return some, inv, np.maximum(values, 0), vectors, vectors.T @ (inv @ totals), max(rest, 0)
+        return some, inv, np.maximum(values, 0), vectors, vectors.T @ totals, max(rest, 0)
 
     def best_noise(self, n_draws=3):
         """Log noise variances that maximise the bound, for these draws and points.

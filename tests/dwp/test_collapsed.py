@@ -327,3 +327,16 @@ def test_sparse_output_knows_more_than_the_inducing_points(monkeypatch):
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(fits[0])).predict(new), before)
     fits[0].partial_fit(X[:50], y[:50])
     assert fits[0]._model.rows == ()
+
+
+@pytest.mark.parametrize("output", ["exact", "sparse"])
+def test_functions_without_noise(output):
+    """The noise falls far below the height; rounding must not pass for information."""
+    rng = np.random.default_rng(0)
+    X, new = rng.uniform(-2, 2, (70, 2)), rng.uniform(-1.8, 1.8, (100, 2))
+    model = quick(output=output, n_layers=0, n_inducing=100, n_epochs=100)
+    model.fit(X, np.sin(2 * X[:, 0]) + X[:, 1] ** 2)
+    mean, std = model.predict(new, return_std=True)
+    errors = np.abs(mean - np.sin(2 * new[:, 0]) - new[:, 1] ** 2)
+    assert errors.max() < 0.05
+    assert (errors < 4 * std).mean() > 0.95
