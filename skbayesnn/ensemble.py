@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._validation import (
     Interval,
     InvalidParameterError,
@@ -162,6 +163,7 @@ class EnsembleRegressor(SeveralTargetsMixin, MetaEstimatorMixin, RegressorMixin,
         self._y_ndim = 2 if y.ndim == 2 and y.shape[1] > 1 else 1
         return self
 
+    @whole_or_not_at_all
     def fit(self, X, y):
         """Fit every member to all rows.
 

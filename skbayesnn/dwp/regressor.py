@@ -5,6 +5,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._validation import check_parameters
 from skbayesnn.dwp.inference import ExactInference, Inference
 from skbayesnn.dwp.model import Model
@@ -200,6 +201,7 @@ class DeepWishartRegressor(
         return tags
 
     @with_callbacks
+    @whole_or_not_at_all
     def fit(self, X, y):
         """Fit the deep Wishart process.
 

@@ -128,7 +128,10 @@ class CalibrationDisplay:
         )
         self.ax_.axhspan(low, high, color="k", alpha=0.15, lw=0, label="95 % if calibrated")
         self.ax_.axhline(1.0, color="k", ls="--", lw=1)
-        self.ax_.set(xlabel="probability integral transform", ylabel="density", xlim=(0, 1))
+        top = 1.2 * max(high, counts.max() * n_bins / n)
+        self.ax_.set(
+            xlabel="probability integral transform", ylabel="density", xlim=(0, 1), ylim=(0, top)
+        )
 
     def _draw_reliability(self, n_bins):
         n, levels = self.pit.size, np.linspace(0, 1, 101)

@@ -83,7 +83,8 @@ class DepthPosteriorDisplay:
         self.mean_line_ = self.ax_.axvline(
             mean, color="k", ls="--", lw=1, label=f"expected depth {mean:.1f}"
         )
-        self.ax_.set(xlabel="depth", ylabel="posterior probability")
+        top = 1.2 * self.depth_posterior.max()
+        self.ax_.set(xlabel="depth", ylabel="posterior probability", ylim=(0, top))
         self.ax_.xaxis.get_major_locator().set_params(integer=True)
         self.ax_.legend(frameon=False)
         return self
