@@ -64,7 +64,9 @@ class StableNNRegressorCV(
         scores best, and judges the whole distribution as α decides on its tails; unlike
         the log predictive density it grows only linearly with the distance of an
         outlier, so that no single row decides. For a median it is the absolute error.
-    input_scale, cells, n_units, sampler, noise_variance, normalize_y, point_estimate
+    input_scale, cells, n_units, activation, move_units, sampler
+        As in :class:`StableNNRegressor`.
+    noise_variance, normalize_y, point_estimate
         As in :class:`StableNNRegressor`.
     n_chains, n_warmup, n_draws, thin
         As in :class:`StableNNRegressor`, for the grid and for the refit.
@@ -139,6 +141,8 @@ class StableNNRegressorCV(
         input_scale=1.0,
         cells="auto",
         n_units=1000,
+        activation="sign",
+        move_units=False,
         sampler="gibbs",
         noise_variance="sample",
         normalize_y=True,
@@ -157,6 +161,8 @@ class StableNNRegressorCV(
         self.input_scale = input_scale
         self.cells = cells
         self.n_units = n_units
+        self.activation = activation
+        self.move_units = move_units
         self.sampler = sampler
         self.noise_variance = noise_variance
         self.normalize_y = normalize_y

@@ -7,7 +7,7 @@ from scipy import stats
 from scipy.optimize import approx_fprime
 
 from skbayesnn import StableNNRegressor
-from skbayesnn.stable.evidence import best_input_scale, negative_log_posterior
+from skbayesnn.stable.evidence import best_scales, negative_log_posterior
 
 
 def oblique(n, n_features, seed):
@@ -41,7 +41,7 @@ def test_gradient():
 def test_inputs_that_do_not_matter_are_turned_down():
     X, y = oblique(200, 6, 1)
     units = np.array([1e3, 1.0, 1e-3, 1.0, 1.0, 1.0])
-    scales = best_input_scale(X * units, y, np.random.default_rng(0)) * units
+    scales = best_scales(X * units, y, np.random.default_rng(0))[0] * units
     assert scales[:2].min() > 10 * scales[2:].max()
 
 
@@ -56,7 +56,7 @@ def test_extreme_scales_can_be_evaluated():
         value, gradient = negative_log_posterior(parameters, X, y)
         assert np.isfinite(value)
         assert np.isfinite(gradient).all()
-    assert np.isfinite(best_input_scale(X, y, rng)).all()
+    assert np.isfinite(best_scales(X, y, rng)[0]).all()
 
 
 def test_scales_of_the_inputs_help_the_fit():
