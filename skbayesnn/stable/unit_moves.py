@@ -42,16 +42,20 @@ class UnitMoves:
         self.cells, self.X, self.root_counts, self.rng = cells, X, root_counts, rng
         self.planes = rng.standard_normal(cells.planes.shape)
 
-    def propose(self):
-        """A new plane for each unit, and its features.
+    def propose(self, units):
+        """A new plane for each of some units, and its values at the rows.
+
+        Parameters
+        ----------
+        units : ndarray of int or slice
 
         Returns
         -------
-        planes : ndarray of shape (n_units, n_features + 1)
-        features : ndarray of shape (n_units, n)
+        planes : ndarray of shape (n_chosen, n_features + 1)
+        features : ndarray of shape (n_chosen, n)
             Scaled by the roots of the counts.
         """
-        planes = propose_planes(self.planes, self.rng)
+        planes = propose_planes(self.planes[units], self.rng)
         features = self.cells.features(self.X, planes).T * self.root_counts
         return planes, np.ascontiguousarray(features)
 

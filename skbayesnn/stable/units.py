@@ -20,6 +20,8 @@ from skbayesnn.stable.unit_moves import UnitMoves
 from skbayesnn.stable.weight_chain import WeightChain
 
 _ROWS_A_BLOCK = 4096
+# A unit tells rows apart if its values at them differ by this much.
+_LEAST_SPREAD = 1e-3
 
 
 def sign(arguments):
@@ -63,7 +65,6 @@ class UnitCells:
         self.log_masses = np.full(n_units, -log(n_units))
         self.kept = ("weights", "planes") if moving else ("weights",)
         self._X = X
-        self._features = self.features(X, self.planes)
 
     def features(self, X, planes):
         """h(b + w · x), (n_rows, n_units)."""
@@ -73,23 +74,23 @@ class UnitCells:
 
     def separating_mass(self):
         """Share of the units that tell any two rows apart."""
-        spread = np.ptp(self._features, axis=0)
-        return np.mean(spread > 1e-3)
+        return np.mean(np.ptp(self.sign_matrix(), axis=0) > _LEAST_SPREAD)
 
     def sign_matrix(self):
         """T, (n, n_units): signs, or what the activation makes of the rows."""
-        return self._features
+        return self.features(self._X, self.planes)
 
     def new_chain(self, problem, prior, monitored, n_draws, thin, rng):
         """A function that runs sweeps of a new chain, and the record that it fills."""
         hyper = HyperMoves(prior, self.log_masses, rng)
         problem = hyper.start(problem)
         state = start_state(problem, prior, rng)
-        features, unit_moves, size = self._features, None, self.log_masses.size
+        planes, unit_moves, size = self.planes, None, self.log_masses.size
         if self.moving:
             unit_moves = UnitMoves(self, self._X, np.sqrt(problem.counts), rng)
-            features, size = self.features(self._X, unit_moves.planes), size + self.planes.size
+            planes, size = unit_moves.planes, size + self.planes.size
         record = new_record(prior, size, monitored, n_draws, thin)
+        features = self.features(self._X, planes)
         chain = WeightChain(features, problem, hyper, state, record, rng, unit_moves=unit_moves)
         return chain.sweep, record
 

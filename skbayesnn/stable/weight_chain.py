@@ -19,10 +19,11 @@ from functools import partial
 from math import exp, log, sqrt
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, inv, solve_triangular
+from scipy.linalg import cho_solve, cholesky, inv, lapack, solve_triangular
 
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.stable.collapsed import collapsed_pass, exchange_pass
+from skbayesnn.stable.unit_blocks import draw_in_blocks
 from skbayesnn.stable.updates import (
     draw_log_noise,
     draw_log_variance,
@@ -31,11 +32,17 @@ from skbayesnn.stable.updates import (
 )
 
 _SWEEPS_A_JOINT_DRAW = 10
+# The weights hold units in their places: where these move, they are drawn more often.
+_SWEEPS_A_JOINT_DRAW_MOVING = 3
 # A collapsed pass takes O(n²) a cell, so that it goes over so many cells at a time.
 _CELLS_A_PASS = 2000
 # Weights with a prior variance above this many noise variances stay as they are in a
 # joint draw (they have been drawn one by one): the matrix would lose its digits.
 _LOG_MAX_SIGNAL = log(1e9)
+# Units drawn with all weights integrated out take an n x n matrix: so many rows at most, and
+# at each joint draw one unit of so many, all where they move.
+_MAX_ROWS_IN_BLOCKS = 1500
+_UNITS_OF_WHICH_ONE_IN_BLOCKS = 4
 # A unit that is zero at all rows: the share of the rows' number that q is at least.
 _LEAST_SQUARES = 1e-30
 
@@ -83,7 +90,9 @@ class WeightChain:
         self.row_gram, self.pairs, self.next_cell = row_gram, pairs, 0
         self.unit_moves = unit_moves
         n_cells, n = self.features.shape
-        self.by_cells = row_gram is None and n_cells < n
+        sampled = row_gram is None
+        self.in_blocks = sampled and n <= min(_MAX_ROWS_IN_BLOCKS, 2 * n_cells)
+        self.by_cells = sampled and n_cells < n and not self.in_blocks
         self.gram = self.features @ self.features.T if self.by_cells else None
         self.weights = np.zeros(n_cells)
 
@@ -92,7 +101,8 @@ class WeightChain:
 
     def sweep(self, first, n_sweeps):
         """Run sweeps, a joint draw of the weights every few (every one where α = 2)."""
-        stride = _SWEEPS_A_JOINT_DRAW if self.problem.move_scales else 1
+        stride = _SWEEPS_A_JOINT_DRAW if self.unit_moves is None else _SWEEPS_A_JOINT_DRAW_MOVING
+        stride = stride if self.problem.move_scales else 1
         for start in range(first, first + n_sweeps, stride):
             self._draw_jointly()
             n = min(stride, first + n_sweeps - start)
@@ -108,7 +118,7 @@ class WeightChain:
 
     def _sweep_moving(self, sweep):
         """One sweep in which new hyperplanes are proposed for all units."""
-        planes, features = self.unit_moves.propose()
+        planes, features = self.unit_moves.propose(slice(None))
         accepted = np.zeros(len(planes), dtype=bool)
         self._sweep(sweep, 1, features, self._squares(features), accepted)
         self.unit_moves.planes[accepted] = planes[accepted]
@@ -150,9 +160,28 @@ class WeightChain:
         if self.row_gram is not None and self.problem.move_scales:
             self._draw_scales(joint, noise, limit)
             joint = self._joint(free, self.state.log_variances, residual)
+        elif self.in_blocks and (self.problem.move_scales or self.unit_moves is not None):
+            joint.set_noise(noise)
+            self._draw_in_blocks(joint)
+            joint = self._joint(free, self.state.log_variances, residual)
         joint.set_noise(noise)
         scale = np.exp(0.5 * self.state.log_variances[free])
         self.weights[free] = scale * joint.draw(self.rng)
+
+    def _draw_in_blocks(self, joint):
+        """Draws of units chosen at random, all weights integrated out."""
+        chosen = self.rng.permutation(len(self.features))
+        planes = proposals = None
+        if self.unit_moves is not None:
+            planes, proposals = self.unit_moves.propose(chosen)
+        else:
+            chosen = chosen[: -(-chosen.size // _UNITS_OF_WHICH_ONE_IN_BLOCKS)]
+        law = joint.inverse(), joint.y, self.problem, self.state, self.problem.counts.sum()
+        accepted = draw_in_blocks(chosen, self.features, proposals, *law, self.rng)
+        if planes is not None:
+            moved = chosen[accepted]
+            self.unit_moves.planes[moved] = planes[accepted]
+            self.squares[moved] = self._squares(proposals[accepted])
 
     def _log_evidence(self, free, residual, log_variances):
         """Free weights integrated out, the others given; both have to stay what they are."""
@@ -227,6 +256,11 @@ class _JointByRows:
         self.factor = cholesky(system, lower=True, overwrite_a=True, check_finite=False)
         white = solve_triangular(self.factor, self.y, lower=True, check_finite=False)
         return -np.log(np.diag(self.factor)).sum() - 0.5 * white @ white
+
+    def inverse(self):
+        """(A'A + σ² I)⁻¹ at the noise variance that was set."""
+        inverse = lapack.dpotri(self.factor, lower=1)[0]
+        return np.tril(inverse) + np.tril(inverse, -1).T
 
     def draw(self, rng):
         """Matheron's rule: a draw from the prior, corrected by what y says."""

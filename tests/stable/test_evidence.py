@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from kernels import arc_cosine_kernel
+from kernels import arc_cosine_kernel, erf_kernel
 from scipy import stats
 from scipy.optimize import approx_fprime
 
@@ -30,12 +30,31 @@ def test_value_is_the_evidence():
     assert negative_log_posterior(parameters, X, y)[0] == pytest.approx(expected, rel=1e-6)
 
 
-def test_gradient():
+def test_value_is_the_evidence_of_smooth_units():
+    X, y = oblique(12, 3, 0)
+    parameters = np.array([0.3, -0.4, 0.1, 0.7, 0.2, -1.0])
+    covariance = np.exp(0.2) * erf_kernel(
+        X * np.exp(parameters[:3]), X * np.exp(parameters[:3]), np.exp(0.7)
+    )
+    covariance += (np.exp(-1.0) + 1e-6 * np.exp(0.2)) * np.eye(12)
+    expected = -stats.multivariate_normal(cov=covariance).logpdf(y) - 6 * np.log(2 * np.pi)
+    expected += (parameters[:4] ** 2).sum() / 18
+    value, _ = negative_log_posterior(parameters, X, y, "erf")
+    assert value == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("activation", ["sign", "erf"])
+def test_gradient(activation):
     X, y = oblique(15, 3, 0)
     X[3] = X[2]
     parameters = np.array([0.3, -0.4, 0.1, 0.2, -1.0])
-    numeric = approx_fprime(parameters, lambda p: negative_log_posterior(p, X, y)[0], 1e-6)
-    np.testing.assert_allclose(negative_log_posterior(parameters, X, y)[1], numeric, rtol=1e-4)
+    if activation == "erf":
+        parameters = np.insert(parameters, 3, 0.5)
+    numeric = approx_fprime(
+        parameters, lambda p: negative_log_posterior(p, X, y, activation)[0], 1e-6
+    )
+    gradient = negative_log_posterior(parameters, X, y, activation)[1]
+    np.testing.assert_allclose(gradient, numeric, rtol=1e-4)
 
 
 def test_inputs_that_do_not_matter_are_turned_down():

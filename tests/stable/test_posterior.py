@@ -94,7 +94,7 @@ def test_simulation_based_calibration_on_the_line(alpha):
     assert_uniform(ranks, 16)
 
 
-@pytest.mark.parametrize("n_units", [5, 25])
+@pytest.mark.parametrize("n_units", [3, 25])
 def test_simulation_based_calibration_of_sampled_units(n_units):
     """With fewer and with more units than rows: the two linear systems of a joint draw."""
     ranks = calibration_ranks(
