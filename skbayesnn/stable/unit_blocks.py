@@ -35,10 +35,10 @@ def draw_in_blocks(units, features, proposals, inverse, y, problem, state, n_row
     Parameters
     ----------
     units : ndarray of int, shape (n_chosen,)
-        In the order of the draws; chosen whatever their state.
+        Different ones, in the order of the draws; chosen whatever their state.
     features : ndarray of shape (n_units, n)
         T'. Accepted proposals are written there.
-    proposals : ndarray of shape (n_chosen, n) or None
+    proposals : ndarray of shape (n_chosen, n)
         Proposed values of the chosen units, reversible under their prior.
     inverse : ndarray of shape (n, n)
         M⁻¹. Changed in place.
@@ -59,10 +59,7 @@ def draw_in_blocks(units, features, proposals, inverse, y, problem, state, n_row
     for start in range(0, units.size, _UNITS_A_BLOCK):
         part = slice(start, start + _UNITS_A_BLOCK)
         block = units[part]
-        rows = [features[block], y[None]]
-        if proposals is not None:
-            rows.insert(1, proposals[part])
-        z = np.concatenate(rows)
+        z = np.concatenate([features[block], proposals[part], y[None]])
         solved = z @ inverse
         products = solved @ z.T
         log_variances = state.log_variances[block]
@@ -84,9 +81,8 @@ def draw_in_blocks(units, features, proposals, inverse, y, problem, state, n_row
         _change_inverse(inverse, solved, products, change)
         state.log_variances[block] = log_variances
         accepted[part] = chosen >= block.size
-        if proposals is not None:
-            moved = np.flatnonzero(accepted[part])
-            features[block[moved]] = proposals[part][moved]
+        moved = np.flatnonzero(accepted[part])
+        features[block[moved]] = proposals[part][moved]
     return accepted
 
 
@@ -102,12 +98,11 @@ def _change_inverse(inverse, solved, products, change):
 def _visit_block(products, log_variances, chosen, log_units, limit, table, width, move_scales, rng):
     """Visit the units of a block in turn; ``products`` follow, scales and choices are drawn.
 
-    ``chosen`` holds for each unit its row of ``products``: the unit's number, or that of its
-    proposal, in the second part where there is one. The last row is that of y.
+    ``chosen`` holds for each unit its row of ``products``: the unit's number, or, in the
+    second part, that of its proposal. The last row is that of y.
     """
     n_block = chosen.shape[0]
     last = products.shape[0] - 1
-    proposing = last == 2 * n_block
     for unit in range(_ROUNDS * n_block):
         unit %= n_block
         if log_variances[unit] > limit:
@@ -119,12 +114,12 @@ def _visit_block(products, log_variances, chosen, log_units, limit, table, width
             # No digits are left of M without the unit.
             continue
         _add_to_products(products, own, v / rest)
-        if proposing:
-            other = unit + n_block if own == unit else unit
-            log_ratio = _log_evidence(v, products[other, other], products[other, last])
-            log_ratio -= _log_evidence(v, products[own, own], products[own, last])
-            if -rng.standard_exponential() < log_ratio:
-                own = chosen[unit] = other
+        # Old and new plane are reversible, so that the way back is the same proposal.
+        other = unit + n_block if own == unit else unit
+        log_ratio = _log_evidence(v, products[other, other], products[other, last])
+        log_ratio -= _log_evidence(v, products[own, own], products[own, last])
+        if -rng.standard_exponential() < log_ratio:
+            own = chosen[unit] = other
         q, p = products[own, own], products[own, last]
         if move_scales:
             delta = p / q

@@ -39,10 +39,9 @@ _CELLS_A_PASS = 2000
 # Weights with a prior variance above this many noise variances stay as they are in a
 # joint draw (they have been drawn one by one): the matrix would lose its digits.
 _LOG_MAX_SIGNAL = log(1e9)
-# Units drawn with all weights integrated out take an n x n matrix: so many rows at most, and
-# at each joint draw one unit of so many, all where they move.
+# Units that move with all weights integrated out take an n x n matrix: so many rows at most.
+# (Frozen units gain as much in this way as it costs.)
 _MAX_ROWS_IN_BLOCKS = 1500
-_UNITS_OF_WHICH_ONE_IN_BLOCKS = 4
 # A unit that is zero at all rows: the share of the rows' number that q is at least.
 _LEAST_SQUARES = 1e-30
 
@@ -90,9 +89,9 @@ class WeightChain:
         self.row_gram, self.pairs, self.next_cell = row_gram, pairs, 0
         self.unit_moves = unit_moves
         n_cells, n = self.features.shape
-        sampled = row_gram is None
-        self.in_blocks = sampled and n <= min(_MAX_ROWS_IN_BLOCKS, 2 * n_cells)
-        self.by_cells = sampled and n_cells < n and not self.in_blocks
+        # Few units on many rows are cheaper to move one by one, given the others.
+        self.in_blocks = unit_moves is not None and n <= min(_MAX_ROWS_IN_BLOCKS, 2 * n_cells)
+        self.by_cells = row_gram is None and n_cells < n and not self.in_blocks
         self.gram = self.features @ self.features.T if self.by_cells else None
         self.weights = np.zeros(n_cells)
 
@@ -160,7 +159,7 @@ class WeightChain:
         if self.row_gram is not None and self.problem.move_scales:
             self._draw_scales(joint, noise, limit)
             joint = self._joint(free, self.state.log_variances, residual)
-        elif self.in_blocks and (self.problem.move_scales or self.unit_moves is not None):
+        elif self.in_blocks:
             joint.set_noise(noise)
             self._draw_in_blocks(joint)
             joint = self._joint(free, self.state.log_variances, residual)
@@ -169,19 +168,14 @@ class WeightChain:
         self.weights[free] = scale * joint.draw(self.rng)
 
     def _draw_in_blocks(self, joint):
-        """Draws of units chosen at random, all weights integrated out."""
-        chosen = self.rng.permutation(len(self.features))
-        planes = proposals = None
-        if self.unit_moves is not None:
-            planes, proposals = self.unit_moves.propose(chosen)
-        else:
-            chosen = chosen[: -(-chosen.size // _UNITS_OF_WHICH_ONE_IN_BLOCKS)]
+        """Draws of scales and hyperplanes of all units, all weights integrated out."""
+        order = self.rng.permutation(len(self.features))
+        planes, proposals = self.unit_moves.propose(order)
         law = joint.inverse(), joint.y, self.problem, self.state, self.problem.counts.sum()
-        accepted = draw_in_blocks(chosen, self.features, proposals, *law, self.rng)
-        if planes is not None:
-            moved = chosen[accepted]
-            self.unit_moves.planes[moved] = planes[accepted]
-            self.squares[moved] = self._squares(proposals[accepted])
+        accepted = draw_in_blocks(order, self.features, proposals, *law, self.rng)
+        moved = order[accepted]
+        self.unit_moves.planes[moved] = planes[accepted]
+        self.squares[moved] = self._squares(proposals[accepted])
 
     def _log_evidence(self, free, residual, log_variances):
         """Free weights integrated out, the others given; both have to stay what they are."""
