@@ -11,6 +11,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 from threadpoolctl import threadpool_limits
 
+from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._validation import (
     Interval,
     Options,
@@ -233,6 +234,7 @@ class DeepWishartRegressor(
         check_parameters(self, constraints)
 
     @with_callbacks
+    @whole_or_not_at_all
     def fit(self, X, y):
         """Fit the deep Wishart process.
 

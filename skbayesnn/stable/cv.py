@@ -23,6 +23,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
+from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._validation import (
     Interval,
     InvalidParameterError,
@@ -205,6 +206,7 @@ class StableNNRegressorCV(
         return list(check_cv(number, y, classifier=False).split(X, y))
 
     @with_callbacks
+    @whole_or_not_at_all
     def fit(self, X, y):
         """Score every (α, ν) on every fold, choose, and fit on all rows.
 

@@ -12,6 +12,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
+from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._validation import (
     Interval,
     Options,
@@ -233,6 +234,7 @@ class StableNNRegressor(
         )
 
     @with_callbacks
+    @whole_or_not_at_all
     def fit(self, X, y):
         """Sample from the posterior.
 

@@ -18,7 +18,7 @@ from math import exp, log
 import numpy as np
 
 from skbayesnn.numerics.jit import kernel
-from skbayesnn.stable.updates import draw_log_variance
+from skbayesnn.stable.updates import move_log_variance
 
 _UNITS_A_BLOCK = 32
 # Visits of each unit of a block, which cost little beside the products.
@@ -123,7 +123,7 @@ def _visit_block(products, log_variances, chosen, log_units, limit, table, width
         q, p = products[own, own], products[own, last]
         if move_scales:
             delta = p / q
-            drawn = draw_log_variance(
+            drawn = move_log_variance(
                 log_variances[unit], log_units[unit], 1.0 / q, delta * delta, table, width, rng
             )
             if drawn <= limit:

