@@ -150,13 +150,21 @@ class StableNNRegressor(
 
     A fit keeps ``n_chains * n_draws`` numbers of 4 bytes for each cell (as many cells as
     distinct inputs, or ``n_units``; in the plane two numbers a cell). A sweep costs O(n)
-    operations for one input and O(n * n_cells) otherwise. Chains in the plane mix slowly
-    where jumps may lie along different lines: look at `r_hat_`.
+    operations for one input and O(n * n_cells) otherwise; with `move_units` O(n² * n_units)
+    up to 1500 rows. Chains in the plane mix slowly where jumps may lie along different
+    lines, and those of moving units where there are many inputs and little noise: look at
+    `r_hat_`. Predictions then want several chains and a long warm-up.
+
+    For tables of many inputs, try ``activation="erf"``, ``input_scale="evidence"`` and
+    ``move_units=True`` with 300 units, α near 1.8 and ν near 5.
 
     References
     ----------
     Jorge Loría and Anindya Bhadra, "Posterior inference on shallow infinitely wide
     Bayesian neural networks under weights with unbounded variance", UAI 2024.
+
+    Christopher Williams, "Computation with infinite neural networks", Neural Computation
+    1998: the limit of ``activation="erf"`` for α = 2.
 
     Examples
     --------

@@ -97,16 +97,16 @@ class UnitCells:
     def predict(self, problem, draws, log_noise, levels, X, log_gain):
         """Means and variances (all zero) of f given each draw, (n_rows, n_draws)."""
         n_units = self.log_masses.size
-        draws = draws.astype(np.float64)
-        weights, planes = draws[:, :n_units], draws[:, n_units:]
+        weights = draws[:, :n_units].astype(np.float64)
         means = np.empty((X.shape[0], log_noise.size))
         for start in range(0, X.shape[0], _ROWS_A_BLOCK):
             rows = slice(start, start + _ROWS_A_BLOCK)
             if not self.moving:
                 means[rows] = self.features(X[rows], self.planes) @ weights.T
                 continue
-            for d, own in enumerate(planes.reshape(-1, *self.planes.shape)):
-                means[rows, d] = self.features(X[rows], own) @ weights[d]
+            for d, draw in enumerate(draws):
+                planes = draw[n_units:].astype(np.float64).reshape(self.planes.shape)
+                means[rows, d] = self.features(X[rows], planes) @ weights[d]
         return means, np.zeros_like(means)
 
     def sample(self, problem_of, draws, log_noise, chosen, X, rng):
