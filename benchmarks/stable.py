@@ -28,8 +28,8 @@ sweep with 1000 sampled cells.
 by cross-validation; the paper reports 0.054.
 
 ``uci``: tables of many inputs, sampled cells, standard splits (Gal and Ghahramani, 2016),
-beside a Gaussian process with a length scale for each input and a quantile forest, whose
-log density is that of its leaf weights smoothed by Silverman's bandwidth. ``--stable`` takes
+beside a Gaussian process with a length scale for each input and a quantile forest (see
+``peers.py``). ``--stable`` takes
 further parameters of the network as JSON.
 
 The folder has taipei_real_estate.csv.gz, sp500_close.csv.gz, and NAME.csv.gz (the target last)
@@ -50,14 +50,13 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 import numpy as np
+from peers import gaussian_process, quantile_forest
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
+from sklearn.gaussian_process.kernels import Matern
 from sklearn.preprocessing import StandardScaler
 from uci import load
 
 from skbayesnn import StableNNRegressor, StableNNRegressorCV
-from skbayesnn.predictive import PredictiveMixture
 
 NOISE = 0.5
 LINE = {
@@ -86,46 +85,14 @@ def square(n):
     return np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
 
 
-def gaussian_process(kernel):
-    """Scikit-learn's Gaussian process as a model of this benchmark."""
-
-    def predict(X, y, X_test):
-        kernel_with_noise = ConstantKernel(1.0, (1e-3, 1e3)) * kernel(X.shape[1]) + WhiteKernel(
-            0.1, (1e-6, 1e1)
-        )
-        model = GaussianProcessRegressor(
-            kernel_with_noise, normalize_y=True, n_restarts_optimizer=2, random_state=0
-        ).fit(X, y)
-        mean, std = model.predict(X_test, return_std=True)
-        return PredictiveMixture([1.0], mean[:, None], std[:, None] ** 2)
-
-    return predict
+def predictor(fit, **options):
+    """A peer as a model of this benchmark."""
+    return lambda X, y, X_test: fit(X, y, **options)(X_test)
 
 
-def ard(n_features):
-    """Squared exponential with a length scale for each input."""
-    return RBF(np.ones(n_features), (1e-2, 1e4))
-
-
-GP = gaussian_process(ard)
-MATERN = gaussian_process(lambda n: Matern(np.ones(n), (1e-2, 1e4), nu=1.5))
-
-
-def forest(X, y, X_test):
-    """Quantile forest: each test row's leaf weights over the training targets, smoothed."""
-    from quantile_forest import RandomForestQuantileRegressor
-
-    model = RandomForestQuantileRegressor(
-        300, min_samples_leaf=3, random_state=0, max_samples_leaf=None
-    ).fit(X, y)
-    levels = (np.arange(200) + 0.5) / 200
-    means = model.predict(X_test, quantiles=list(levels))
-    # Silverman's rule, with the effective number of values a row: a tenth of the rows.
-    spread = np.maximum(means.std(axis=1), 1e-3 * y.std())
-    bandwidth = 1.06 * spread * (0.1 * len(y)) ** -0.2
-    return PredictiveMixture(
-        np.full(200, 1 / 200), means, np.tile(bandwidth[:, None] ** 2, (1, 200))
-    )
+GP = predictor(gaussian_process)
+MATERN = predictor(gaussian_process, kernel=lambda n: Matern(np.ones(n), (1e-2, 1e4), nu=1.5))
+forest = predictor(quantile_forest)
 
 
 def network(**parameters):
