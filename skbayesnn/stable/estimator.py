@@ -81,6 +81,8 @@ class StableNNRegressor(
         drawn at random miss. Predictions need the units of each draw: a fit keeps
         ``n_chains * n_draws * n_units * (n_features + 2)`` numbers of 4 bytes (48 MB for
         1000 draws of 1000 units with ten inputs). Not for ``sampler="metropolis"``.
+        On smooth tables move erf units: signs that move can follow single rows, and chains
+        that have not converged are then too sure of themselves.
     sampler : {"gibbs", "metropolis"}, default="gibbs"
         "metropolis" is the paper's Algorithm S.2, scales proposed from their prior with
         all weights integrated out: a reference of the same law. It costs

@@ -119,7 +119,7 @@ def test_sampled_cells_share_their_values():
     np.testing.assert_array_equal(f[0], f[1])
     np.testing.assert_array_equal(f[:, 0], f[:, 2])
     assert (f[0] != f[2]).all()
-    np.testing.assert_allclose(f[:, 1], cells.signs(new) @ weights[2], rtol=1e-6)
+    np.testing.assert_allclose(f[:, 1], cells.features(new, cells.planes) @ weights[2], rtol=1e-6)
 
 
 @pytest.mark.parametrize("alpha", [0.8, 1.5])
