@@ -4,9 +4,9 @@ Standard 90/10 splits (Gal and Ghahramani, 2016); the paper used 80/20 splits of
 that its numbers (the better of its two SIP columns in its Tables 2 to 4) are not quite
 comparable. Every model stands in a pipeline with ``StandardScaler``; the peers are
 scikit-learn's Gaussian process with one length scale an input (its hyperparameters are fitted
-to 1000 rows at random where there are more, and it is conditioned on 3000 at most), NGBoost and a
-quantile forest (its log density is left out: a forest has quantiles, no density). Seconds are of processor time,
-fit alone.
+to 1000 rows at random where there are more, and it is conditioned on 3000 at most), NGBoost and
+a quantile forest (its log density is left out: a forest has quantiles, no density). Seconds are
+of processor time, fit alone.
 
 The folder is that of ``uci.py``.
 
