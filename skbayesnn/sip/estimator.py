@@ -53,7 +53,8 @@ class SIPRegressor(
         Part of the training over which that weight rises from 0.
     alpha_warmup : float, default=0.5
         Part of the training over which α rises from a fifth of `alpha_divergence`: first every
-        draw learns the data's course, then the draws divide the data among them.
+        draw learns the data's course, then the draws divide the data among them. A shorter
+        part favours the shape of the distributions, a longer one their means.
     discriminator_steps : int, default=1
         Steps of the classifier for each step of the model.
     learning_rate : float, default=0.02
@@ -121,7 +122,12 @@ class SIPRegressor(
     exactly. The classifier is a Gaussian discriminant with running moments plus a network,
     and sees inducing values with the noise of y added: without, it tells posterior from prior
     at once, and its divergence is far too small. The prior follows the gradient of both
-    divergences, not of one.
+    divergences, not of one. α rises, the noise variance is corrected on rows held out, and the
+    inducing inputs have four times the learning rate.
+
+    Draws of the fitted prior have the course of the data, but less spread: the weights are
+    independent and normal, so that the prior is close to Gaussian at each input, and it has
+    narrowed with the posterior while α was small.
 
     References
     ----------
