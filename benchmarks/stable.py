@@ -1,6 +1,7 @@
 """Accuracy of the stable network: the paper's tables (Loría and Bhadra, 2024) beside ours.
 
     python benchmarks/stable.py functions
+    python benchmarks/stable.py oblique
     python benchmarks/stable.py taipei --data-dir DIR
     python benchmarks/stable.py sp500 --data-dir DIR
     python benchmarks/stable.py uci --data-dir DIR --sets boston yacht --splits 0 1 2 3 4
@@ -11,6 +12,10 @@ points, and five of two inputs, a 7 x 7 grid on [-1, 1]² and a 9 x 9 test grid 
 shows four of these), noise of standard deviation 0.5. "error" is the mean absolute error of
 the median against the function (the paper's boxplots compare with noisy values, which adds
 about 0.4 to all), "crps" that of the predictive distribution for new noisy values.
+
+``oblique``: a jump of 5 across a hyperplane that five, or ten, standard normal inputs have an
+equal part in, 200 rows, noise of standard deviation 0.5; 500 units that move beside 500 that do
+not. Errors as in ``functions``.
 
 ``taipei``: Table 1, real estate on standardised longitude and latitude, 10 random splits
 276/138, standardised prices; the paper's best is a mean absolute error of 0.402 (a Bayesian
@@ -211,6 +216,32 @@ def functions(options):
             report("  " + label, rows)
 
 
+def oblique(options):
+    """Many inputs and one jump."""
+    models = {
+        "stable, 500 moving units": network(
+            move_units=True, n_units=500, n_warmup=300, n_draws=100, thin=2
+        ),
+        "stable, 500 frozen units": network(n_units=500),
+        "GP, ARD": GP,
+        "quantile forest": forest,
+    }
+    head()
+    for n_features in (5, 10):
+        print(f"{n_features} inputs")
+        for label in options.models or models:
+            rows = []
+            for seed in options.splits:
+                rng = np.random.default_rng(seed)
+                X = rng.normal(size=(400, n_features))
+                along = X.sum(axis=1) / np.sqrt(n_features)
+                truth = np.where(along > 0.3, 5.0, 0.0)
+                y = truth + NOISE * rng.standard_normal(400)
+                distribution, seconds = timed(models[label], X[:200], y[:200], X[200:])
+                rows.append((*scores(distribution, y[200:], truth[200:]), seconds))
+            report("  " + label, rows)
+
+
 def read(folder, name):
     """Column names and rows of a table."""
     path = folder / f"{name}.csv.gz"
@@ -290,7 +321,7 @@ def uci(options):
 def main():
     warnings.simplefilter("ignore", ConvergenceWarning)
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("part", choices=["functions", "taipei", "sp500", "uci"])
+    parser.add_argument("part", choices=["functions", "oblique", "taipei", "sp500", "uci"])
     parser.add_argument("--data-dir", default=os.environ.get("SKBAYESNN_DATA"), type=Path)
     parser.add_argument("--sets", nargs="+", default=["boston", "concrete", "energy", "yacht"])
     parser.add_argument("--splits", nargs="+", type=int, help="numbers of splits or data sets")
@@ -298,10 +329,13 @@ def main():
     parser.add_argument("--stable", default="{}", help="parameters of the network, JSON")
     options = parser.parse_args()
     if options.splits is None:
-        options.splits = range(5 if options.part == "uci" else 10)
-    if options.part != "functions" and not (options.data_dir and options.data_dir.is_dir()):
+        options.splits = range(5 if options.part in ("oblique", "uci") else 10)
+    if options.part not in ("functions", "oblique") and not (
+        options.data_dir and options.data_dir.is_dir()
+    ):
         sys.exit("Give the folder of the tables by --data-dir or SKBAYESNN_DATA.")
-    {"functions": functions, "taipei": taipei, "sp500": sp500, "uci": uci}[options.part](options)
+    parts = {"functions": functions, "oblique": oblique, "taipei": taipei, "sp500": sp500}
+    (parts | {"uci": uci})[options.part](options)
 
 
 if __name__ == "__main__":

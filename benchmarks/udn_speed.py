@@ -42,10 +42,9 @@ def ours(depth, repeats, steps=20):
     X = rng.normal(size=(BATCH * steps, 2)).astype(np.float32)
     y = (X[:, :1] > 0).astype(np.float32)
     q, weights = np.full(depth, 1 / depth), np.ones(len(X), dtype=np.float32)
-    options = {"n_total": 1024, "learn_noise": True}
 
     def run():
-        run_steps(network, depth, q, np.ones(depth), X, y, weights, BATCH, 1e-3, options)
+        run_steps(network, depth, q, np.ones(depth), X, y, weights, BATCH, 1e-3, 1024.0)
 
     with threadpool_limits(limits=1, user_api="blas"):
         return 1e3 * best_of(run, repeats) / steps

@@ -7,6 +7,7 @@ from importlib import import_module
 
 _HOMES = {
     "DeepWishartRegressor": "skbayesnn.dwp.regressor",
+    "EnsembleRegressor": "skbayesnn.ensemble",
     "SIPRegressor": "skbayesnn.sip.estimator",
     "StableNNRegressor": "skbayesnn.stable.estimator",
     "StableNNRegressorCV": "skbayesnn.stable.cv",
@@ -16,6 +17,7 @@ _HOMES = {
 
 __all__ = [
     "DeepWishartRegressor",
+    "EnsembleRegressor",
     "SIPRegressor",
     "StableNNRegressor",
     "StableNNRegressorCV",

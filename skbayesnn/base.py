@@ -3,13 +3,14 @@
 import numpy as np
 from sklearn.utils.validation import check_array, column_or_1d
 
+from skbayesnn._safety import VersionStampMixin
 from skbayesnn.predictive import central_levels, check_levels
 
 # A mixture takes 16 bytes a row and component: large X is summarised block by block.
 _ROWS_A_BLOCK = 8192
 
 
-class ProbabilisticRegressorMixin:
+class ProbabilisticRegressorMixin(VersionStampMixin):
     """Predictions of all kinds from one method, ``predict_distribution``.
 
     ``predict`` with a keyword is the channel that passes through a

@@ -275,7 +275,7 @@ class DistributionScorer:
 
     def __call__(self, estimator, X, y):
         """Score predictions of y at X; TypeError where ``predict`` has no distribution."""
-        return self.sign * self.score(y, _predict(estimator, X, return_distribution=True))
+        return self.sign * self.score(y, predict_with(estimator, X, return_distribution=True))
 
     def __repr__(self):
         return f"DistributionScorer(score={self.score.__name__}, sign={self.sign})"
@@ -301,7 +301,7 @@ class PinballScorer:
 
     def __call__(self, estimator, X, y):
         """Score predictions of y at X; TypeError where ``predict`` has no quantiles."""
-        predicted = _predict(estimator, X, quantiles=self.quantiles)
+        predicted = predict_with(estimator, X, quantiles=self.quantiles)
         return -mean_pinball_loss(y, predicted, self.quantiles)
 
 
@@ -335,7 +335,7 @@ class IntervalScorer:
 
     def __call__(self, estimator, X, y):
         """Score predictions of y at X; TypeError where ``predict`` has no quantiles."""
-        interval = _predict(estimator, X, quantiles=central_levels(self.coverage))
+        interval = predict_with(estimator, X, quantiles=central_levels(self.coverage))
         if self.kind == "coverage":
             return interval_coverage(y, interval)
         if self.kind == "width":
@@ -343,7 +343,7 @@ class IntervalScorer:
         return -mean_interval_score(y, interval, self.coverage)
 
 
-def _predict(estimator, X, **keyword):
+def predict_with(estimator, X, **keyword):
     """Predict with a keyword, by the best estimator where a search is given."""
     try:
         return getattr(estimator, "best_estimator_", estimator).predict(X, **keyword)

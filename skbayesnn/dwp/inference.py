@@ -1,10 +1,15 @@
 """Training of a deep Wishart process: annealed divergences, few draws first, more later."""
 
+import warnings
+
 import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.special import logsumexp
+from sklearn.exceptions import ConvergenceWarning
 
-from skbayesnn.dwp.objective import LOG_2PI, draw_noise, loss_and_gradient, predict
+from skbayesnn.dwp.collapsed import collapsed_loss_and_gradient
+from skbayesnn.dwp.objective import LOG_2PI, draw_noise, loss_and_gradient
+from skbayesnn.dwp.prediction import ExactOutput, InducingOutput
 from skbayesnn.numerics.training import GradientModel
 
 MATRIX_RATE = 0.1
@@ -60,15 +65,40 @@ class Inference(GradientModel):
             self.score_noise = draw_noise(architecture, np.random.default_rng(seed), 10, 1)
 
     def loss_and_gradient(self, rows):
+        n_draws, weight = self._next_step()
+        noise = draw_noise(self.architecture, self.generator, n_draws, len(rows))
+        return self._counted(
+            loss_and_gradient(
+                self.architecture, self.theta, self.X[rows], self.Y[rows], noise, self.n_total,
+                weight,
+            )
+        )  # fmt: skip
+
+    def _next_step(self):
+        """Draws of the step that begins, and the weight of its divergences."""
         n_draws = self.n_draws if self.n_steps_taken >= self.late_from else 1
         self.n_steps_taken += 1
-        noise = draw_noise(self.architecture, self.generator, n_draws, len(rows))
-        weight = min(1.0, self.n_steps_taken / self.annealed) if self.annealed else 1.0
-        loss, gradient, n_failures = loss_and_gradient(
-            self.architecture, self.theta, self.X[rows], self.Y[rows], noise, self.n_total, weight
-        )
+        return n_draws, min(1.0, self.n_steps_taken / self.annealed) if self.annealed else 1.0
+
+    def _counted(self, result):
+        loss, gradient, n_failures = result
         self.n_failures += n_failures
         return loss, gradient
+
+    def output(self, noise):
+        """What predicts, as things stand."""
+        return InducingOutput(self.architecture, self.theta, noise)
+
+    def warn(self, stacklevel):
+        """Warn of factorisations that needed more jitter."""
+        if self.n_failures:
+            warnings.warn(
+                f"A Gram matrix was numerically singular {self.n_failures} times; up to a "
+                "hundredth of its diagonal was added. Lower 'n_inducing' or 'learning_rate', or "
+                "remove rows of X that are nearly the same.",
+                ConvergenceWarning,
+                stacklevel=stacklevel,
+            )
 
     def epoch(self, order, batch_size, rate):
         self.n_epochs += 1
@@ -81,8 +111,24 @@ class Inference(GradientModel):
         if self.held_out is None or self.n_epochs % self.score_every:
             return np.nan
         X, Y = self.held_out
-        parameters = self.architecture.views(self.theta)
-        means, variances = predict(self.architecture, parameters, X, self.score_noise)
-        variances = variances + np.exp(parameters["log_noise"])[:, None]
+        means, variances = self.output(self.score_noise).predict(X)
+        variances = variances + np.exp(self.architecture.views(self.theta)["log_noise"])[:, None]
         terms = -0.5 * (LOG_2PI + np.log(variances) + (Y.T - means) ** 2 / variances)
         return float((logsumexp(terms, axis=0) - np.log(len(terms))).sum(axis=0).mean())
+
+
+class ExactInference(Inference):
+    """The same with an exact output: every step takes all rows."""
+
+    def loss_and_gradient(self, rows):
+        n_draws, weight = self._next_step()
+        # In any order: the evidence of all rows is the same.
+        noise = draw_noise(self.architecture, self.generator, n_draws, 1)
+        return self._counted(
+            collapsed_loss_and_gradient(
+                self.architecture, self.theta, self.X, self.Y, noise, weight
+            )
+        )  # fmt: skip
+
+    def output(self, noise):
+        return ExactOutput(self.architecture, self.theta, noise, self.X, self.Y)

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skbayesnn.dwp import wishart
+from skbayesnn.dwp import gaussian, wishart
 from skbayesnn.dwp.layers import condition, condition_adjoint, features, features_adjoint
 from skbayesnn.dwp.output import grams_adjoint, output, output_adjoint, output_divergence
+from skbayesnn.numerics.random import quick_normals
 
 LOG_2PI = np.log(2 * np.pi)
 
@@ -30,7 +31,7 @@ class Architecture:
         Degrees of freedom ν of every hidden layer.
     n_layers : int
         Hidden layers L; with none the model is a sparse Gaussian process.
-    posterior : {"ab-gw", "a-gw", "gw"}
+    posterior : {"ab-gw", "a-gw", "gw", "dgp"}
     """
 
     n_inputs: int
@@ -56,15 +57,25 @@ class Architecture:
             "root": (self.n_targets, self.n_inducing, self.n_inducing),
             "values": (self.n_targets, self.n_inducing),
         }
-        layer = wishart.parameter_shapes(self.posterior, self.n_inducing, self.width)
+        layer = self.family.parameter_shapes(self.posterior, self.n_inducing, self.width)
         for k in range(self.n_layers):
             shapes.update({f"{name}_{k}": shape for name, shape in layer.items()})
         return shapes
 
     @property
+    def family(self):
+        """Module of the posterior of a hidden layer."""
+        return gaussian if self.posterior == "dgp" else wishart
+
+    @property
+    def rank(self):
+        """Columns of S."""
+        return self.width if self.posterior == "dgp" else min(self.width, self.n_inducing)
+
+    @property
     def layer_names(self):
         """Names of the parameters of a hidden layer, without its number."""
-        return tuple(wishart.parameter_shapes(self.posterior, self.n_inducing, self.width))
+        return tuple(self.family.parameter_shapes(self.posterior, self.n_inducing, self.width))
 
     def views(self, theta):
         """Parameters by name, as views of the flat vector."""
@@ -92,6 +103,11 @@ class Noise:
     normal: np.ndarray  # (n_layers, n_draws, P, r)
     rows: np.ndarray  # (n_layers, n_draws, n or 1, ν)
 
+    def only(self, d):
+        """The numbers of draw d alone."""
+        part = slice(d, d + 1)
+        return Noise(self.uniform[:, part], self.normal[:, part], self.rows[:, part])
+
 
 def draw_noise(architecture, generator, n_draws, n_rows):
     """Random numbers for ``n_draws`` draws and ``n_rows`` rows.
@@ -101,12 +117,14 @@ def draw_noise(architecture, generator, n_draws, n_rows):
     noise : Noise
     """
     a = architecture
-    rank, n_layers = min(a.width, a.n_inducing), a.n_layers
-    return Noise(
-        generator.uniform(1e-12, 1 - 1e-12, (n_layers, n_draws, rank)),
-        generator.standard_normal((n_layers, n_draws, a.n_inducing, rank)),
-        generator.standard_normal((n_layers, n_draws, n_rows, a.width)),
-    )
+    rank, n_layers = a.rank, a.n_layers
+    uniform = generator.uniform(1e-12, 1 - 1e-12, (n_layers, n_draws, rank))
+    normal = generator.standard_normal((n_layers, n_draws, a.n_inducing, rank))
+    shape = (n_layers, n_draws, n_rows, a.width)
+    # One row is what predictions keep; the many of a training step need no more than 16 bits.
+    if n_rows == 1:
+        return Noise(uniform, normal, generator.standard_normal(shape))
+    return Noise(uniform, normal, quick_normals(generator, shape).astype(float))
 
 
 class Pass:
@@ -126,7 +144,7 @@ class Pass:
         p, n_layers = parameters, architecture.n_layers
         self.n_draws = noise.uniform.shape[1] if n_layers else 1
         self.draws = [
-            wishart.Draws(architecture.layer(p, k), noise.uniform[k], noise.normal[k])
+            architecture.family.Draws(architecture.layer(p, k), noise.uniform[k], noise.normal[k])
             for k in range(n_layers)
         ]
         inverse_scales = np.exp(-p["log_length_scales"])
@@ -143,16 +161,30 @@ class Pass:
         self.n_failures += c.n_failures
         return c
 
-    def forward(self, d):
-        """Draw d: conditionals of the hidden layers and an Output for each target."""
+    def hidden(self, d):
+        """Draw d: conditionals of the hidden layers, and the features after the last.
+
+        Returns
+        -------
+        conditionals : list of Conditional
+        left, right : ndarray of shapes (P, k) and (n, k)
+            In units of the length scale of the output layer.
+        """
         left, right, conditionals = self.left, self.right, []
         for k in range(self.a.n_layers):
             c = self._condition(left, right, k) if k else self.stem
             conditionals.append(c)
-            noise = np.broadcast_to(self.noise.rows[k, d], (len(right), self.a.width))
-            left, right = features(c, self.draws[k].factors[d], noise)
+            left, right = features(c, self.draws[k].factors[d], self._row_noise(k, d))
             left /= self.lengths[k]
             right /= self.lengths[k]
+        return conditionals, left, right
+
+    def _row_noise(self, k, d):
+        return np.broadcast_to(self.noise.rows[k, d], (len(self.right), self.a.width))
+
+    def forward(self, d):
+        """Draw d: conditionals of the hidden layers and an Output for each target."""
+        conditionals, left, right = self.hidden(d)
         outputs, grams = [], None
         for t in range(self.a.n_targets):
             outputs.append(
@@ -163,6 +195,76 @@ class Pass:
             )  # fmt: skip
             grams = outputs[0].gram, outputs[0].cross
         return conditionals, outputs
+
+
+class HiddenAdjoint:
+    """Gradient of a :class:`Pass` in all that is below the output layer.
+
+    Parameters
+    ----------
+    run : Pass
+    gradient : dict of str to ndarray
+        Views of the gradient, which is added to.
+    """
+
+    def __init__(self, run, gradient):
+        self.run, self.g = run, gradient
+        self.d_factors = [np.empty_like(draws.factors) for draws in run.draws]
+        self.d_left, self.d_right = np.zeros_like(run.left), np.zeros_like(run.right)
+        self.stem = None
+
+    def add(self, d, conditionals, left, right, d_left, d_right):
+        """Add draw d, from what :meth:`Pass.hidden` gave and the gradients in its features."""
+        run, g = self.run, self.g
+        for k in range(run.a.n_layers - 1, -1, -1):
+            c = conditionals[k]
+            # The features above are in units of the length scale.
+            g["log_lengths"][k] -= (d_left * left).sum() + (d_right * right).sum()
+            d_left = d_left / run.lengths[k]
+            d_right = d_right / run.lengths[k]
+            self.d_factors[k][d], *parts = features_adjoint(
+                c, run.draws[k].factors[d], run._row_noise(k, d), d_left, d_right
+            )
+            if k == 0:  # what all draws share waits for the last of them
+                stem = self.stem
+                self.stem = parts if stem is None else [
+                    x + y for x, y in zip(stem, parts, strict=True)
+                ]  # fmt: skip
+                return
+            d_left, d_right, d_log_height = condition_adjoint(c, *parts)
+            g["log_heights"][k] += d_log_height
+            left, right = c.left, c.right
+        self.d_left += d_left
+        self.d_right += d_right
+
+    def finish(self, n_total, weight):
+        """Add the divergences of the hidden layers, and pass on what draws share.
+
+        Parameters
+        ----------
+        n_total : int
+        weight : float
+            Factor on the gradients of the divergences.
+
+        Returns
+        -------
+        divergence : float
+            Of all hidden layers, a row.
+        """
+        run, g, p, loss = self.run, self.g, self.run.p, 0.0
+        if run.a.n_layers:
+            self.d_left, self.d_right, d_log_height = condition_adjoint(run.stem, *self.stem)
+            g["log_heights"][0] += d_log_height
+        g["inducing"] += self.d_left * np.exp(-p["log_length_scales"])
+        g["log_length_scales"] -= (self.d_left * run.left).sum(axis=0)
+        g["log_length_scales"] -= (self.d_right * run.right).sum(axis=0)
+        for k, draws in enumerate(run.draws):
+            value, d_divergence = run.a.family.divergence(draws.parameters, run.a.width)
+            loss += value / n_total
+            d_data = draws.adjoint(self.d_factors[k])
+            for name in run.a.layer_names:
+                g[f"{name}_{k}"] += d_data[name] + weight / n_total * d_divergence[name]
+        return loss
 
 
 def predict(architecture, parameters, X, noise):
@@ -213,9 +315,7 @@ def loss_and_gradient(architecture, theta, X, y, noise, n_total, prior_weight=1.
     loss = 0.5 * (LOG_2PI * a.n_targets + p["log_noise"].sum())
     g["log_noise"] += 0.5
 
-    d_factors = [np.empty_like(draws.factors) for draws in run.draws]
-    d_inputs = [np.zeros_like(run.left), np.zeros_like(run.right)]
-    stem = None
+    hidden = HiddenAdjoint(run, g)
     for d in range(run.n_draws):
         conditionals, outputs = run.forward(d)
         d_gram, d_cross = 0.0, 0.0
@@ -239,36 +339,7 @@ def loss_and_gradient(architecture, theta, X, y, noise, n_total, prior_weight=1.
             d_gram, d_cross = d_gram + part_gram, d_cross + part_cross
         d_left, d_right, d_log_height = grams_adjoint(outputs[0], d_gram, d_cross)
         g["log_heights"][-1] += d_log_height
-        above = outputs[0]
-        for k in range(a.n_layers - 1, -1, -1):
-            c = conditionals[k]
-            # The features above are in units of the length scale.
-            g["log_lengths"][k] -= (d_left * above.left).sum() + (d_right * above.right).sum()
-            d_left /= run.lengths[k]
-            d_right /= run.lengths[k]
-            rows = np.broadcast_to(noise.rows[k, d], (n, a.width))
-            d_factors[k][d], *parts = features_adjoint(
-                c, run.draws[k].factors[d], rows, d_left, d_right
-            )
-            if k == 0:
-                stem = parts if stem is None else [x + y for x, y in zip(stem, parts, strict=True)]
-            else:
-                d_left, d_right, d_log_height = condition_adjoint(c, *parts)
-                g["log_heights"][k] += d_log_height
-            above = c
-    if a.n_layers:
-        d_left, d_right, d_log_height = condition_adjoint(run.stem, *stem)
-        g["log_heights"][0] += d_log_height
-    d_inputs[0] += d_left
-    d_inputs[1] += d_right
-    g["inducing"] += d_inputs[0] * np.exp(-p["log_length_scales"])
-    g["log_length_scales"] -= (d_inputs[0] * run.left).sum(axis=0)
-    g["log_length_scales"] -= (d_inputs[1] * run.right).sum(axis=0)
-
-    for k, draws in enumerate(run.draws):
-        value, d_divergence = wishart.divergence(draws.parameters, a.width)
-        loss += value / n_total
-        d_data = draws.adjoint(d_factors[k])
-        for name in a.layer_names:
-            g[f"{name}_{k}"] += d_data[name] + weight * d_divergence[name]
+        o = outputs[0]
+        hidden.add(d, conditionals, o.left, o.right, d_left, d_right)
+    loss += hidden.finish(n_total, prior_weight)
     return loss, gradient, run.n_failures

@@ -1,40 +1,20 @@
 """``DeepWishartRegressor``: deep kernel learning with distributions over Gram matrices."""
 
-import warnings
-from numbers import Integral, Real
-
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
-from threadpoolctl import threadpool_limits
 
-from skbayesnn._validation import (
-    Interval,
-    Options,
-    check_parameters,
-    location_and_scale,
-    positive,
-)
-from skbayesnn.dwp.inference import Inference
-from skbayesnn.dwp.objective import Architecture, draw_noise, predict
-from skbayesnn.dwp.start import start
-from skbayesnn.dwp.wishart import POSTERIORS
+from skbayesnn._safety import whole_or_not_at_all
+from skbayesnn._validation import check_parameters
+from skbayesnn.dwp.inference import ExactInference, Inference
+from skbayesnn.dwp.model import Model
+from skbayesnn.dwp.plan import CONSTRAINTS, make_plan, split_rows
+from skbayesnn.dwp.scales import Scales
 from skbayesnn.numerics.random import spawn_generators
-from skbayesnn.numerics.training import SCHEDULES, CallbackTasks, train
-from skbayesnn.predictive import PredictiveMixture
+from skbayesnn.numerics.training import CallbackTasks, train
 from skbayesnn.several_targets import SeveralTargetsMixin
 
-# Steps of training where n_epochs="auto": with one batch an epoch, and with several.
-_AUTO_STEPS, _AUTO_BATCH_STEPS = 800, 2500
-# Inducing points where n_inducing="auto": at least and at most.
-_AUTO_INDUCING = 100, 200
-# Epochs at least where n_epochs="auto".
-_AUTO_EPOCHS = 20
-# Rows of X that prediction handles at a time.
-_BLOCK = 2000
 # Optimiser steps between two scores of the held-out rows.
 _SCORE_STEPS = 50
 
@@ -48,8 +28,13 @@ class DeepWishartRegressor(
     draws a new Gram matrix from a Wishart distribution around a squared exponential kernel of
     the one before; a Gaussian process with the last kernel gives the function. Posterior
     over the Gram matrices: the AB-generalised singular Wishart of Ober et al. (UAI 2023).
-    With ``n_layers=0`` it is a sparse Gaussian process. The predictive distribution is a
-    mixture of one Gaussian a draw of the Gram matrices.
+    With ``n_layers=0`` it is a Gaussian process. The predictive distribution is a mixture of
+    one Gaussian a draw of the Gram matrices.
+
+    Up to 1500 rows, the output layer is exact by default: for each draw of the hidden layers,
+    the function is conditioned on all rows, in training and in prediction, and only the
+    hidden layers are approximated. With more, training goes by batches, with inducing points
+    in the output, too, and predictions condition on all rows through 800 of them.
 
     Training starts from a Gaussian process with a length scale an input, fitted to at most
     1000 rows, that is passed through all hidden layers. So a deep model begins about as good
@@ -60,12 +45,26 @@ class DeepWishartRegressor(
     ----------
     n_layers : int, default=2
         Hidden layers.
-    posterior : {"ab-gw", "a-gw", "gw"}, default="ab-gw"
-        Family of the approximate posterior, from the largest to the smallest.
+    posterior : {"ab-gw", "a-gw", "gw", "dgp"}, default="ab-gw"
+        Family of the approximate posterior over the Gram matrices, from the largest to the
+        smallest; "dgp" for a Gaussian one over the features instead, which makes the model
+        a deep Gaussian process with global inducing points.
+    output : {"auto", "exact", "sparse", "inducing"}, default="auto"
+        What the output layer knows of the rows.
+
+        - "exact": all of them, at the cost of the cube of their number a step (0.02 s for 500
+          rows, 0.14 s for 1500); ``batch_size`` does not count then.
+        - "inducing": what pseudo-observations at the inducing points hold.
+        - "sparse": training as with "inducing", predictions from all rows through 800 of them
+          (a variational sparse Gaussian process for each draw of the hidden layers).
+        - "auto": exact up to 1500 rows, else sparse.
+
+        Except for "inducing", the model keeps the rows; the first prediction computes what
+        later ones use, m² numbers a draw for m rows or 800 points, half a gigabyte at
+        most (beyond, it is computed each time).
     n_inducing : int or "auto", default="auto"
-        Inducing points; the distinct rows of X where they are fewer. "auto" takes a fifth of
-        the rows, but at least 100 and at most 200. A step costs their cube and their square
-        times the rows; accuracy rises with it on tables of a thousand rows and more.
+        Inducing points; the distinct rows of X where they are fewer. "auto" takes 100. A step
+        costs their cube and their square times its rows.
     width : int or None, default=None
         Degrees of freedom of every hidden Gram matrix; None for the number of inputs. Large
         values make a layer nearly deterministic.
@@ -78,9 +77,9 @@ class DeepWishartRegressor(
     schedule : {"cosine", "constant", "drop"}, default="cosine"
         How the learning rate falls over the epochs; "drop" is to a tenth after three quarters.
     n_epochs : int or "auto", default="auto"
-        Passes over the rows; "auto" takes as many as make 800 steps with one batch an epoch,
-        2500 with several, but at least 20.
-    batch_size : int or None, default=1000
+        Passes over the rows; "auto" takes as many as make 800 steps with one batch an epoch
+        (an exact output has one), 10,000 with several, but at least 20.
+    batch_size : int or None, default=500
         Rows a step; None for all.
     early_stopping : bool, default=False
         Hold out rows and stop when their log density has not risen for
@@ -127,28 +126,16 @@ class DeepWishartRegressor(
 
     Notes
     -----
-    The features of new rows are drawn from their distribution given those of the inducing
-    points, with one set of standard normal numbers a draw for all rows, so that a
-    prediction does not depend on the other rows.
-
     With several targets, which share the Gram matrices, ``predict`` gives
     (n_samples, n_targets), with ``return_std`` as well, and ``predict_distribution`` a list
     of one mixture a target; the methods that need a single mixture (quantiles, intervals,
     samples, densities) raise a ``ValueError``.
 
-    What made depth train (yacht, split 0, five layers, 1000 steps of one draw, mean test log
-    density; an exact Gaussian process has 0.05):
+    A draw of the hidden layers is a smooth map from inputs to features. Each row's features have
+    their distribution given those of the inducing points; the correlation that they then have
+    among rows is taken to be one, in training with an exact output and in all predictions.
 
-    - Observing the features of the pass-through with noise of 0.2, 0.07 or 0.03 of their size:
-      −1.17, −0.13, 0.07. Looser starts cost less divergence but lose the signal layer by layer.
-    - Long length scales in the hidden layers at the start, so that they are nearly linear: one,
-      two or four times the spread of the features gave, at noise 0.2, −1.37, −1.17, −0.67.
-    - A jitter of 1e-6 of the height is noise in every layer: −1.17; of 1e-8: −0.48.
-    - A learning rate of 0.03 undoes the start (−2.22); 0.003 is as good as 0.01, but slower.
-    - The matrices A and B need a tenth of the rate: at the full one, −1.18 against 0.05.
-    - A learning rate that falls by a cosine rather than one drop: 0.13 against 0.05.
-    - Divergences weighed in over the first tenth of the steps; one draw a step but for the last
-      fiftieth.
+    How training starts, and what was tried on the way, is in :mod:`skbayesnn.dwp.start`.
 
     References
     ----------
@@ -174,6 +161,7 @@ class DeepWishartRegressor(
         *,
         n_layers=2,
         posterior="ab-gw",
+        output="auto",
         n_inducing="auto",
         width=None,
         n_draws=10,
@@ -181,7 +169,7 @@ class DeepWishartRegressor(
         learning_rate=0.01,
         schedule="cosine",
         n_epochs="auto",
-        batch_size=1000,
+        batch_size=500,
         early_stopping=False,
         validation_fraction=0.1,
         n_iter_no_change=10,
@@ -191,6 +179,7 @@ class DeepWishartRegressor(
     ):
         self.n_layers = n_layers
         self.posterior = posterior
+        self.output = output
         self.n_inducing = n_inducing
         self.width = width
         self.n_draws = n_draws
@@ -211,28 +200,8 @@ class DeepWishartRegressor(
         tags.target_tags.multi_output = True
         return tags
 
-    def _check_parameters(self):
-        both, count = [Options((True, False))], [positive(Integral)]
-        constraints = {
-            "n_layers": [Interval(Integral, 0, None, "left")],
-            "posterior": [Options(POSTERIORS)],
-            "n_inducing": [positive(Integral), Options(("auto",))],
-            "width": [positive(Integral), Options((None,))],
-            "n_draws": count,
-            "n_prediction_draws": count,
-            "learning_rate": [positive()],
-            "schedule": [Options(tuple(SCHEDULES))],
-            "n_epochs": [positive(Integral), Options(("auto",))],
-            "batch_size": [positive(Integral), Options((None,))],
-            "early_stopping": both,
-            "validation_fraction": [Interval(Real, 0.0, 1.0, "neither")],
-            "n_iter_no_change": count,
-            "tol": [Interval(Real, 0.0, None, "left")],
-            "normalize_y": both,
-        }
-        check_parameters(self, constraints)
-
     @with_callbacks
+    @whole_or_not_at_all
     def fit(self, X, y):
         """Fit the deep Wishart process.
 
@@ -257,42 +226,38 @@ class DeepWishartRegressor(
         ConvergenceWarning
             A Gram matrix was numerically singular and had to be made regular.
         """
-        self._check_parameters()
+        check_parameters(self, CONSTRAINTS)
         X, y = self._validated(X, y, reset=True)
         train_rows, held_out = np.arange(len(X)), None
-        self._learn_scales(X, y)
+        scales = Scales(X, y, self.normalize_y)
         generators = spawn_generators(self.random_state, 4)
-        inputs, targets = self._scaled(X), self._scaled_targets(y)
+        inputs, targets = scales.inputs(X), scales.targets(y)
         if self.early_stopping:
-            train_rows, other = self._split(len(X), generators[3])
+            train_rows, other = split_rows(len(X), self.validation_fraction, generators[3])
             held_out = inputs[other], targets[other]
-        self._start(inputs[train_rows], targets[train_rows], generators)
-        n = len(train_rows)
-        batch_size = min(self.batch_size or n, n)
-        n_batches = -(-n // batch_size)
-        n_epochs = self.n_epochs
-        if n_epochs == "auto":
-            n_steps = _AUTO_STEPS if n_batches == 1 else _AUTO_BATCH_STEPS
-            n_epochs = max(_AUTO_EPOCHS, -(-n_steps // n_batches))
-        tasks = CallbackTasks(self, X, y, n_epochs, self._fitted_so_far)
-        inference = Inference(
-            self._architecture,
-            self._theta,
-            inputs[train_rows],
-            targets[train_rows],
-            self._generator,
+        inputs, targets = inputs[train_rows], targets[train_rows]
+        n = len(inputs)
+        plan = make_plan(self, inputs)
+        self._y_ndim, self._model = y.ndim, self._start(scales, inputs, targets, plan, generators)
+        tasks = CallbackTasks(self, X, y, plan.n_epochs, self._fitted_so_far)
+        inference = (ExactInference if plan.output == "exact" else Inference)(
+            self._model.architecture,
+            self._model.theta,
+            inputs,
+            targets,
+            self._model.generator,
             n,
             self.n_draws,
-            n_epochs * n_batches,
+            plan.n_epochs * plan.n_batches,
             held_out=held_out,
-            score_every=max(1, _SCORE_STEPS // n_batches),
+            score_every=max(1, _SCORE_STEPS // plan.n_batches),
         )
         record = train(
             inference,
-            n_epochs=n_epochs,
+            n_epochs=plan.n_epochs,
             learning_rate=self.learning_rate,
-            generator=self._generator,
-            batch_size=batch_size,
+            generator=self._model.generator,
+            batch_size=plan.batch_size,
             schedule=self.schedule,
             early_stopping=self.early_stopping,
             patience=self.n_iter_no_change,
@@ -303,8 +268,10 @@ class DeepWishartRegressor(
         self._adam = None  # a stream that goes on from here starts with fresh moments
         self.elbo_curve_ = [-loss for loss in record.losses]
         self.validation_scores_ = record.scores
+        if plan.output == "sparse":
+            self._model.condition_on(inputs, targets)
         self._publish()
-        self._warn(inference.n_failures)
+        inference.warn(stacklevel=3)
         tasks.finish()
         return self
 
@@ -313,7 +280,9 @@ class DeepWishartRegressor(
 
         The first call starts the model from its rows, so it should have several hundred;
         inputs and targets are standardised by them. The prior is weighed against all rows
-        seen so far.
+        seen so far. The output is ``"inducing"``, whatever ``output`` says, since rows are not
+        kept; a stream after a fit with an exact one goes on from the pseudo-observations
+        that hold most of what its rows said.
 
         Parameters
         ----------
@@ -329,27 +298,31 @@ class DeepWishartRegressor(
         ValueError
             The number of targets differs from that of the first call.
         """
-        self._check_parameters()
-        first = not hasattr(self, "_theta")
+        check_parameters(self, CONSTRAINTS)
+        first = not hasattr(self, "_model")
         X, y = self._validated(X, y, reset=first)
         if first:
-            self._learn_scales(X, y)
+            scales = Scales(X, y, self.normalize_y)
+            inputs, targets = scales.inputs(X), scales.targets(y)
+            plan = make_plan(self, inputs, stream=True)
             generators = spawn_generators(self.random_state, 4)
-            inputs, targets = self._scaled(X), self._scaled_targets(y)
-            self._start(inputs, targets, generators)
+            self._y_ndim = y.ndim
+            self._model = self._start(scales, inputs, targets, plan, generators)
             self.n_samples_seen_, self.elbo_curve_, self.validation_scores_ = 0, [], []
             self._adam = None
         else:
+            scales = self._model.scales
             n_targets = 1 if y.ndim == 1 else y.shape[1]
-            if n_targets != len(self._y_offset):
+            if n_targets != scales.n_targets:
                 raise ValueError(
-                    f"y has {n_targets} targets, but {len(self._y_offset)} at the first call."
+                    f"y has {n_targets} targets, but {scales.n_targets} at the first call."
                 )
-            inputs, targets = self._scaled(X), self._scaled_targets(y)
+            inputs, targets = scales.inputs(X), scales.targets(y)
+            self._model.leave_rows()
         self.n_samples_seen_ += len(X)
         n_batches = -(-len(X) // min(self.batch_size or len(X), len(X)))
         inference = Inference(
-            self._architecture, self._theta, inputs, targets, self._generator,
+            self._model.architecture, self._model.theta, inputs, targets, self._model.generator,
             self.n_samples_seen_, self.n_draws, n_batches, late=1.0, annealed=0.0,
         )  # fmt: skip
         if getattr(self, "_adam", None) is not None:
@@ -358,14 +331,14 @@ class DeepWishartRegressor(
             inference,
             n_epochs=1,
             learning_rate=self.learning_rate,
-            generator=self._generator,
+            generator=self._model.generator,
             batch_size=self.batch_size,
             schedule="constant",
         )
         self._adam = inference.adam
         self.elbo_curve_ = [*self.elbo_curve_, *(-loss for loss in record.losses)]
         self._publish()
-        self._warn(inference.n_failures)
+        inference.warn(stacklevel=3)
         return self
 
     def _validated(self, X, y, reset):
@@ -376,58 +349,14 @@ class DeepWishartRegressor(
             y = column_or_1d(y, warn=True)
         return X, y.astype(np.float64)
 
-    def _learn_scales(self, X, y):
-        targets = y.reshape(len(y), -1)
-        self._y_ndim = y.ndim
-        self._y_offset, self._y_scale = np.zeros(targets.shape[1]), np.ones(targets.shape[1])
-        if self.normalize_y:
-            self._y_offset, self._y_scale = location_and_scale(targets, "y")
-        # Length scales absorb any scale of the inputs; this is for numerics alone.
-        self._X_offset, self._X_scale = location_and_scale(X, "X")
-
-    def _scaled(self, X):
-        return (X - self._X_offset) / self._X_scale
-
-    def _scaled_targets(self, y):
-        return (y.reshape(len(y), -1) - self._y_offset) / self._y_scale
-
-    def _split(self, n, generator):
-        n_held_out = max(1, round(self.validation_fraction * n))
-        if n - n_held_out < 1:
-            raise ValueError(
-                f"early_stopping=True needs at least 2 samples to hold one out, got n_samples={n}."
-            )
-        seed = int(generator.integers(2**31))
-        return train_test_split(np.arange(n), test_size=n_held_out, random_state=seed)
-
-    def _start(self, inputs, targets, generators):
-        n_inducing = self.n_inducing
-        if n_inducing == "auto":
-            n_inducing = int(np.clip(len(inputs) // 5, *_AUTO_INDUCING))
-        self._architecture = Architecture(
-            inputs.shape[1],
-            targets.shape[1],
-            min(n_inducing, len(np.unique(inputs, axis=0))),
-            self.width or inputs.shape[1],
-            self.n_layers,
-            self.posterior,
-        )
-        self._theta = np.zeros(self._architecture.size())
-        parameters = self._architecture.views(self._theta)
-        with threadpool_limits(limits=1, user_api="blas"):
-            start(self._architecture, parameters, inputs, targets, generators[0])
-        self._generator = generators[1]
-        self._noise = draw_noise(self._architecture, generators[2], self.n_prediction_draws, 1)
-
-    def _warn(self, n_failures):
-        if n_failures:
-            warnings.warn(
-                f"A Gram matrix was numerically singular {n_failures} times; up to a hundredth "
-                "of its diagonal was added. Lower 'n_inducing' or 'learning_rate', or remove "
-                "rows of X that are nearly the same.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+    def _start(self, scales, inputs, targets, plan, generators):
+        return Model(
+            scales, inputs, targets, plan, generators,
+            n_layers=self.n_layers,
+            width=self.width,
+            posterior=self.posterior,
+            n_prediction_draws=self.n_prediction_draws,
+        )  # fmt: skip
 
     def _publish(self):
         for name, value in self._fitted_so_far().items():
@@ -435,20 +364,12 @@ class DeepWishartRegressor(
 
     def _fitted_so_far(self):
         """Attributes with which the estimator predicts as it stands."""
-        p = self._architecture.views(self._theta)
-        private = ("_X", "_y", "_architecture", "_noise")
-        known = {k: v for k, v in vars(self).items() if k.startswith(private)}
-        noise = np.exp(p["log_noise"]) * self._y_scale**2
-        return {
-            **known,
-            "_theta": self._theta.copy(),
-            "n_features_in_": self.n_features_in_,
-            "length_scales_": np.exp(p["log_length_scales"]) * self._X_scale,
-            "hidden_length_scales_": np.exp(p["log_lengths"]),
-            "heights_": np.exp(p["log_heights"]),
-            "noise_variance_": float(noise[0]) if self._y_ndim == 1 else noise,
-            "inducing_inputs_": p["inducing"] * self._X_scale + self._X_offset,
-        }
+        model = self._model.freeze()
+        out = {"_model": model, "_y_ndim": self._y_ndim, "n_features_in_": self.n_features_in_}
+        out.update(model.attributes())
+        if self._y_ndim == 1:
+            out["noise_variance_"] = float(out["noise_variance_"][0])
+        return out
 
     def predict_distribution(self, X):
         """Predictive distribution of new observations, noise included.
@@ -465,21 +386,30 @@ class DeepWishartRegressor(
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        inputs = self._scaled(X)
-        parameters = self._architecture.views(self._theta)
-        with threadpool_limits(limits=1, user_api="blas"):
-            parts = [
-                predict(self._architecture, parameters, inputs[i : i + _BLOCK], self._noise)
-                for i in range(0, len(inputs), _BLOCK)
-            ]
-        means = np.concatenate([m for m, _ in parts], axis=2)
-        variances = np.concatenate([v for _, v in parts], axis=2)
-        noise = np.exp(parameters["log_noise"])
-        weights = np.full(len(means), 1 / len(means))
-        mixtures = [
-            PredictiveMixture(weights, means[:, t].T, variances[:, t].T + noise[t]).scaled(
-                float(self._y_offset[t]), float(self._y_scale[t])
-            )
-            for t in range(means.shape[1])
-        ]
+        mixtures = self._model.mixtures(X)
         return mixtures[0] if self._y_ndim == 1 else mixtures
+
+    def sample_y(self, X, n_samples=1, random_state=0):
+        """Draw functions from the posterior at all rows jointly, and add independent noise.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The cost is the cube of their number for each draw of the Gram matrices in use.
+        n_samples : int, default=1
+        random_state : int, RandomState instance or None, default=0
+
+        Returns
+        -------
+        draws : ndarray of shape (n_rows, n_samples)
+            In the units of y; a column is one function, plus noise.
+
+        Raises
+        ------
+        ValueError
+            The model has several targets.
+        """
+        self._refuse_several_targets("sample_y")
+        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        generator = spawn_generators(random_state, 1)[0]
+        return self._model.sample(X, generator, n_samples)

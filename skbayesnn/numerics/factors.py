@@ -4,6 +4,8 @@ Matrices are small (hundreds of rows) and many, so every call goes straight to L
 BLAS. Factors are lower and in Fortran order, as LAPACK leaves them.
 """
 
+from functools import lru_cache
+
 import numpy as np
 from scipy.linalg import LinAlgError, blas, lapack
 
@@ -96,13 +98,21 @@ def cholesky_adjoint(factor, inverse_factor, d_factor):
     >>> cholesky_adjoint(L, 1 / L, np.array([[1.0]]))  # d sqrt(a) / da = 1 / (2 sqrt(a))
     array([[0.25]])
     """
-    middle = np.asfortranarray(np.tril(d_factor))
-    middle = np.tril(blas.dtrmm(1.0, factor, middle, lower=1, trans_a=1, overwrite_b=1))
-    np.fill_diagonal(middle, 0.5 * np.diagonal(middle))
-    out = np.asfortranarray(middle)
+    lower, halved = _triangles(len(factor))
+    out = np.multiply(d_factor, lower, order="F")
+    out = blas.dtrmm(1.0, factor, out, lower=1, trans_a=1, overwrite_b=1)
+    out *= halved
     out = blas.dtrmm(1.0, inverse_factor, out, lower=1, trans_a=1, overwrite_b=1)
     out = blas.dtrmm(1.0, inverse_factor, out, side=1, lower=1, overwrite_b=1)
     return 0.5 * (out + out.T)
+
+
+@lru_cache(maxsize=4)
+def _triangles(n):
+    """Ones on and below the diagonal; the same with halves on it. Fortran order."""
+    lower = np.asfortranarray(np.tri(n))
+    halved = np.asfortranarray(lower - 0.5 * np.eye(n))
+    return lower, halved
 
 
 def multiply_lower(factor, rows, transposed=False):

@@ -5,6 +5,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.training import CallbackTasks, train
@@ -199,6 +200,7 @@ class SIPRegressor(
         self.random_state = random_state
 
     @with_callbacks
+    @whole_or_not_at_all
     def fit(self, X, y):
         """Fit the prior, the posterior of the inducing values, and the noise.
 

@@ -14,7 +14,7 @@ import numpy as np
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.numerics.rank_one import shift_inverse
 from skbayesnn.numerics.stable_laws import log_density
-from skbayesnn.stable.updates import draw_log_variance
+from skbayesnn.stable.updates import move_log_variance
 
 # b is a difference: of v, at least the rounding error is left.
 _ROUNDING = 1e-15
@@ -53,7 +53,7 @@ def collapsed_pass(first, stop, limit, signs, inverse, solved, problem, state, r
         p = np.dot(row, solved)
         old = exp(state.log_variances[cell])
         delta = p / q
-        drawn = draw_log_variance(
+        drawn = move_log_variance(
             state.log_variances[cell],
             problem.log_units[cell],
             max(1.0 / q - old, _ROUNDING * old),

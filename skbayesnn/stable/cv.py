@@ -12,7 +12,6 @@ from numbers import Integral, Real
 
 import joblib
 import numpy as np
-from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
@@ -23,6 +22,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
+from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._validation import (
     Interval,
     InvalidParameterError,
@@ -33,6 +33,7 @@ from skbayesnn._validation import (
 from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.metrics import crps_scorer
 from skbayesnn.numerics.random import spawn_generators
+from skbayesnn.stable.cv_results import results_table
 from skbayesnn.stable.estimator import _MAX_R_HAT, _MIN_EFFECTIVE, StableNNRegressor
 
 _ALPHA_RANGE = Interval(Real, 0, 2, "right")
@@ -64,7 +65,9 @@ class StableNNRegressorCV(
         scores best, and judges the whole distribution as α decides on its tails; unlike
         the log predictive density it grows only linearly with the distance of an
         outlier, so that no single row decides. For a median it is the absolute error.
-    input_scale, cells, n_units, sampler, noise_variance, normalize_y, point_estimate
+    input_scale, cells, n_units, activation, move_units, sampler
+        As in :class:`StableNNRegressor`.
+    noise_variance, normalize_y, point_estimate
         As in :class:`StableNNRegressor`.
     n_chains, n_warmup, n_draws, thin
         As in :class:`StableNNRegressor`, for the grid and for the refit.
@@ -139,6 +142,8 @@ class StableNNRegressorCV(
         input_scale=1.0,
         cells="auto",
         n_units=1000,
+        activation="sign",
+        move_units=False,
         sampler="gibbs",
         noise_variance="sample",
         normalize_y=True,
@@ -157,6 +162,8 @@ class StableNNRegressorCV(
         self.input_scale = input_scale
         self.cells = cells
         self.n_units = n_units
+        self.activation = activation
+        self.move_units = move_units
         self.sampler = sampler
         self.noise_variance = noise_variance
         self.normalize_y = normalize_y
@@ -199,6 +206,7 @@ class StableNNRegressorCV(
         return list(check_cv(number, y, classifier=False).split(X, y))
 
     @with_callbacks
+    @whole_or_not_at_all
     def fit(self, X, y):
         """Score every (α, ν) on every fold, choose, and fit on all rows.
 
@@ -275,7 +283,7 @@ class StableNNRegressorCV(
                 for (candidate, fold), context in zip(tasks, contexts, strict=True)
             )
         search.call_on_fit_task_end(estimator=self)
-        self.cv_results_ = _results(candidates, np.array(out).reshape(-1, len(splits), 5))
+        self.cv_results_ = results_table(candidates, np.array(out).reshape(-1, len(splits), 5))
         self.n_splits_, self.scorer_ = len(splits), scorer
         self.best_index_ = int(np.argmin(self.cv_results_["rank_test_score"]))
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
@@ -385,24 +393,3 @@ def _evaluate(model, geometry, X, y, train, test, scorer, caller, context):
     worst, fewest = model._convergence()
     converged = worst <= _MAX_R_HAT and fewest >= _MIN_EFFECTIVE
     return float(score), fitted - start, scored - fitted, float(worst), bool(converged)
-
-
-def _results(candidates, out):
-    """``cv_results_`` from the rows of :func:`_evaluate`, (n_candidates, n_splits, 5)."""
-    scores, fit_times, score_times, r_hats = np.moveaxis(out[..., :4].astype(float), -1, 0)
-    results = {}
-    for name, values in (("fit_time", fit_times), ("score_time", score_times)):
-        results[f"mean_{name}"], results[f"std_{name}"] = values.mean(axis=1), values.std(axis=1)
-    for name in ("alpha", "nu"):
-        values = [candidate[name] for candidate in candidates]
-        results[f"param_{name}"] = np.ma.masked_array(values, mask=False)
-    results["params"] = candidates
-    for k, split in enumerate(scores.T):
-        results[f"split{k}_test_score"] = split
-    means = scores.mean(axis=1)
-    results["mean_test_score"], results["std_test_score"] = means, scores.std(axis=1)
-    # A score that is no number ranks last.
-    ranks = rankdata(np.where(np.isnan(means), np.inf, -means), method="min")
-    results["rank_test_score"] = ranks.astype(np.int32)
-    results["max_r_hat"] = r_hats.max(axis=1)
-    return results

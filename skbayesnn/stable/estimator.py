@@ -12,9 +12,9 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
+from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._validation import (
     Interval,
-    InvalidParameterError,
     Options,
     check_parameters,
     location_and_scale,
@@ -24,18 +24,14 @@ from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.stable.chain import Prior, make_problem, problem_at, run_chain, sweep_blocks
-from skbayesnn.stable.evidence import best_input_scale
-from skbayesnn.stable.face_cells import FaceCells
-from skbayesnn.stable.line_cells import LineCells
+from skbayesnn.stable.geometry import distinct_rows, find_geometry
 from skbayesnn.stable.metropolis import metropolis_chain
 from skbayesnn.stable.summary import fitted_attributes
-from skbayesnn.stable.units import UnitCells
+from skbayesnn.stable.units import ACTIVATIONS
 
 _MAX_MONITORED = 100
 _MAX_R_HAT = 1.05
 _MIN_EFFECTIVE = 100
-_MIN_SEPARATING_MASS = 0.01
-_MAX_PLANE_ROWS = 150
 
 
 class StableNNRegressor(
@@ -64,15 +60,27 @@ class StableNNRegressor(
         Scale of the input weights of each input: what X is multiplied by. "evidence" finds
         one for each input, as Gaussian processes find length scales: they maximise the
         marginal likelihood of α = 2 (on 600 rows at most), so that inputs that do not matter
-        are turned down. Worth most where there are many inputs.
+        are turned down; with ``activation="erf"`` a scale of the biases is found with them.
+        Worth most where there are many inputs.
     cells : {"auto", "line", "plane", "sampled"}, default="auto"
         How hidden units are put into classes that label the rows alike: "line" and
         "plane", exact, for one and for two inputs; "sampled", `n_units` hyperplanes
         drawn from their prior, for any number of inputs. "auto" takes the exact ones
         where there are some, in the plane up to 150 distinct rows: there are about
-        n²/2 cells, and the memory of a chain grows as 4 n³ bytes.
+        n²/2 cells, and the memory of a chain grows as 4 n³ bytes. Units that move, or are
+        no signs, are sampled ones.
     n_units : int, default=1000
         Number of sampled hyperplanes.
+    activation : {"sign", "erf"}, default="sign"
+        What a hidden unit makes of b + w · x. With "erf" functions are smooth; the scale
+        of b and w then sets how smooth. Biases are standard normal, and input weights
+        normal with the standard deviations `input_scale`, unless it is "evidence".
+    move_units : bool, default=False
+        Sample the hyperplanes, too: each sweep proposes a new one for every sampled unit.
+        A few hundred units then find the jumps of a function of ten inputs that thousands
+        drawn at random miss. Predictions need the units of each draw: a fit keeps
+        ``n_chains * n_draws * n_units * (n_features + 2)`` numbers of 4 bytes (48 MB for
+        1000 draws of 1000 units with ten inputs). Not for ``sampler="metropolis"``.
     sampler : {"gibbs", "metropolis"}, default="gibbs"
         "metropolis" is the paper's Algorithm S.2, scales proposed from their prior with
         all weights integrated out: a reference of the same law. It costs
@@ -102,6 +110,8 @@ class StableNNRegressor(
     ----------
     input_scale_ : ndarray of shape (n_features,)
         What X is multiplied by.
+    bias_scale_ : float
+        Standard deviation of the biases; 1 unless found with the input scales.
     cells_ : object
         The cells, with their ``log_masses``.
     noise_variance_ : float
@@ -140,13 +150,21 @@ class StableNNRegressor(
 
     A fit keeps ``n_chains * n_draws`` numbers of 4 bytes for each cell (as many cells as
     distinct inputs, or ``n_units``; in the plane two numbers a cell). A sweep costs O(n)
-    operations for one input and O(n * n_cells) otherwise. Chains in the plane mix slowly
-    where jumps may lie along different lines: look at `r_hat_`.
+    operations for one input and O(n * n_cells) otherwise; with `move_units` O(n² * n_units)
+    up to 1500 rows. Chains in the plane mix slowly where jumps may lie along different
+    lines, and those of moving units where there are many inputs and little noise: look at
+    `r_hat_`. Predictions then want several chains and a long warm-up.
+
+    For tables of many inputs, try ``activation="erf"``, ``input_scale="evidence"`` and
+    ``move_units=True`` with 300 units, α near 1.8 and ν near 5.
 
     References
     ----------
     Jorge Loría and Anindya Bhadra, "Posterior inference on shallow infinitely wide
     Bayesian neural networks under weights with unbounded variance", UAI 2024.
+
+    Christopher Williams, "Computation with infinite neural networks", Neural Computation
+    1998: the limit of ``activation="erf"`` for α = 2.
 
     Examples
     --------
@@ -170,6 +188,8 @@ class StableNNRegressor(
         input_scale=1.0,
         cells="auto",
         n_units=1000,
+        activation="sign",
+        move_units=False,
         sampler="gibbs",
         noise_variance="sample",
         normalize_y=True,
@@ -186,6 +206,8 @@ class StableNNRegressor(
         self.input_scale = input_scale
         self.cells = cells
         self.n_units = n_units
+        self.activation = activation
+        self.move_units = move_units
         self.sampler = sampler
         self.noise_variance = noise_variance
         self.normalize_y = normalize_y
@@ -205,6 +227,8 @@ class StableNNRegressor(
                 "nu": [positive(), Options(("sample",))],
                 "cells": [Options(("auto", "line", "plane", "sampled"))],
                 "n_units": [positive(Integral)],
+                "activation": [Options(tuple(ACTIVATIONS))],
+                "move_units": [Options((True, False))],
                 "sampler": [Options(("gibbs", "metropolis"))],
                 "noise_variance": [positive(), Options(("sample",))],
                 "normalize_y": [Options((True, False))],
@@ -218,6 +242,7 @@ class StableNNRegressor(
         )
 
     @with_callbacks
+    @whole_or_not_at_all
     def fit(self, X, y):
         """Sample from the posterior.
 
@@ -237,7 +262,8 @@ class StableNNRegressor(
         ------
         ValueError
             If a parameter is outside its range, if X or y is not finite or of the wrong
-            shape, or if exact cells are asked for another number of inputs.
+            shape, or if exact cells are asked for another number of inputs or for units
+            that are no signs or move.
 
         Warns
         -----
@@ -251,8 +277,8 @@ class StableNNRegressor(
         y = y.astype(np.float64)
         self._location, self._scale = location_and_scale(y, "y") if self.normalize_y else (0.0, 1.0)
         *chains, rng = spawn_generators(self.random_state, self.n_chains + 1)
-        self.input_scale_, cells = self._geometry(X, y, rng)
-        rows, targets = _distinct_rows(X * self.input_scale_, (y - self._location) / self._scale)
+        self.input_scale_, self.bias_scale_, cells = self._geometry(X, y, rng)
+        rows, targets = distinct_rows(X * self.input_scale_, (y - self._location) / self._scale)
         log_noise = None
         if self.noise_variance != "sample":
             log_noise = float(np.log(self.noise_variance) - 2.0 * np.log(self._scale))
@@ -295,51 +321,8 @@ class StableNNRegressor(
         return self
 
     def _geometry(self, X, y, rng):
-        """The scale of each input, and the cells of the scaled rows."""
-        scale = self.input_scale
-        if isinstance(scale, str) and scale == "evidence":
-            scale = best_input_scale(X, y, rng)
-        else:
-            try:
-                scale = np.broadcast_to(np.asarray(scale, dtype=np.float64), X.shape[1])
-                good = np.isfinite(scale).all() and (scale > 0).all()
-            except ValueError:
-                good = False
-            if not good:
-                raise InvalidParameterError(
-                    "The 'input_scale' parameter of StableNNRegressor must be a positive float, "
-                    f"one for each of the {X.shape[1]} features, or 'evidence'. Got "
-                    f"{self.input_scale!r} instead."
-                )
-        return scale, self._make_cells(np.unique(X * scale, axis=0), rng)
-
-    def _make_cells(self, rows, rng):
-        """The cells that were asked for, with a warning where they tell no rows apart."""
-        n_rows, n_features = rows.shape
-        kind = self.cells
-        for exact, needed in (("line", 1), ("plane", 2)):
-            if kind == exact and n_features != needed:
-                raise ValueError(
-                    f"cells={exact!r} needs X with {needed} feature(s), but it has {n_features}. "
-                    "Use cells='sampled' or cells='auto'."
-                )
-        if kind == "auto" and n_features == 2 and n_rows <= _MAX_PLANE_ROWS:
-            kind = "plane"
-        elif kind == "auto":
-            kind = "line" if n_features == 1 else "sampled"
-        if kind == "sampled":
-            cells = UnitCells(rows, self.n_units, rng)
-        else:
-            cells = LineCells(rows) if kind == "line" else FaceCells(rows)
-        if len(rows) > 1 and cells.separating_mass() < _MIN_SEPARATING_MASS:
-            warnings.warn(
-                "The rows of X are nearly the same to the network: a hidden unit tells two of "
-                f"them apart with a probability of {cells.separating_mass():.1g} only. Scale "
-                "the inputs, for instance by a StandardScaler in a pipeline.",
-                UserWarning,
-                stacklevel=3,
-            )
-        return cells
+        """The scales of inputs and biases, and the cells of the scaled rows."""
+        return find_geometry(self, X, y, rng)
 
     def _convergence(self):
         """The largest R-hat and the least effective sample size of all that is followed."""
@@ -446,18 +429,3 @@ class StableNNRegressor(
             )
         y = f + np.sqrt(noise[chosen]) * rng.standard_normal(f.shape)
         return self._location + self._scale * y
-
-
-def _distinct_rows(X, y):
-    """Distinct rows of X in lexicographic order, and the targets gathered by row.
-
-    Returns
-    -------
-    rows : ndarray of shape (n_distinct, n_features)
-    targets : tuple
-        Mean target and number of rows (n_distinct,), and the sum of squares about the means.
-    """
-    rows, inverse, counts = np.unique(X, axis=0, return_inverse=True, return_counts=True)
-    counts = counts.astype(np.float64)
-    means = np.bincount(inverse, weights=y) / counts
-    return rows, (means, counts, float(np.sum((y - means[inverse]) ** 2)))

@@ -7,7 +7,12 @@ the marginal likelihood of α = 2, whose covariance is
 
     ν k(c) + σ² I,    k(c) = 1 - 2 arccos(c)/π,    c the cosine between (1, λx) and (1, λx'),
 
-over log λ, log ν and log σ², with a wide normal prior on log λ.
+over log λ, log ν and log σ², with a wide normal prior on log λ. For the units erf(b + w · x)
+the kernel is that of Williams (1998), the same function k of
+
+    c = (λ_0² + λx · λx') / √((½ + λ_0² + |λx|²) (½ + λ_0² + |λx'|²)),
+
+and the scale λ_0 of the biases is sought, too: it is the sign that has no scale.
 """
 
 import numpy as np
@@ -26,27 +31,31 @@ _LEAST_NOISE = 1e-6
 _MAX_ITERATIONS = 100
 
 
-def negative_log_posterior(parameters, X, y):
+def negative_log_posterior(parameters, X, y, activation="sign"):
     """Minus the log-evidence and log-prior, and its gradient.
 
     Parameters
     ----------
-    parameters : ndarray of shape (n_features + 2,)
-        log λ of each input, log ν and log σ².
+    parameters : ndarray of shape (n_scales + 2,)
+        log λ of each input (and for "erf" log λ_0), log ν and log σ².
     X : ndarray of shape (n, n_features)
     y : ndarray of shape (n,)
         Standardised.
+    activation : {"sign", "erf"}, default="sign"
 
     Returns
     -------
     value : float
-    gradient : ndarray of shape (n_features + 2,)
+    gradient : ndarray of shape (n_scales + 2,)
     """
     scales, nu, noise = np.exp(parameters[:-2]), *np.exp(parameters[-2:])
-    scaled = X * scales
-    norms = np.sqrt(1.0 + (scaled**2).sum(axis=1))
+    smooth = activation == "erf"
+    scaled = (np.column_stack([X, np.ones(len(X))]) if smooth else X) * scales
+    norms = np.sqrt((0.5 if smooth else 1.0) + (scaled**2).sum(axis=1))
     u = scaled / norms[:, None]
-    cosine = u @ u.T + 1.0 / np.outer(norms, norms)
+    cosine = u @ u.T
+    if not smooth:
+        cosine += 1.0 / np.outer(norms, norms)
     # Equal rows: an arc cosine would make 1e-8 of a rounding error.
     cosine[cosine > 1.0 - 1e-14] = 1.0
     cosine = np.maximum(cosine, -1.0)
@@ -77,8 +86,8 @@ def negative_log_posterior(parameters, X, y):
     return value, gradient
 
 
-def best_input_scale(X, y, rng):
-    """The scale of each input that maximises the evidence of the Gaussian limit.
+def best_scales(X, y, rng, activation="sign"):
+    """The scales of input weights and biases that maximise the evidence of the Gaussian limit.
 
     Parameters
     ----------
@@ -86,22 +95,29 @@ def best_input_scale(X, y, rng):
     y : ndarray of shape (n,)
     rng : numpy.random.Generator
         Chooses rows where there are more than :data:`MAX_ROWS`.
+    activation : {"sign", "erf"}, default="sign"
 
     Returns
     -------
     scales : ndarray of shape (n_features,)
+    bias_scale : float
+        One for "sign".
     """
     if len(y) > MAX_ROWS:
         chosen = rng.choice(len(y), MAX_ROWS, replace=False)
         X, y = X[chosen], y[chosen]
     # In units of each input's spread, so that unscaled inputs are within reach.
     _, spread = location_and_scale(X, "X")
-    start = np.concatenate([np.zeros(X.shape[1]), [0.0, np.log(0.1)]])
+    n_features = X.shape[1]
+    n_scales = n_features + (activation == "erf")
+    start = np.concatenate([np.zeros(n_scales), [0.0, np.log(0.1)]])
     bounds = [(-_LOG_BOUND, _LOG_BOUND)] * start.size
     location, scale = location_and_scale(y, "y")
-    arguments = (X / spread, (y - location) / scale)
+    arguments = (X / spread, (y - location) / scale, activation)
     options = {"maxiter": _MAX_ITERATIONS}
     found = minimize(
         negative_log_posterior, start, arguments, "L-BFGS-B", True, bounds=bounds, options=options
     )
-    return np.exp(found.x[:-2]) / spread
+    scales = np.exp(found.x[:-2])
+    bias_scale = float(scales[n_features]) if activation == "erf" else 1.0
+    return scales[:n_features] / spread, bias_scale

@@ -23,6 +23,9 @@ LOG_NOISE_BOUNDS = (log(1e-10), log(1e10))
 # slice has a length without bound.
 _MAX_STEPS = 40
 
+# δ² above so many variances of its noise b is a signal.
+_SIGNAL = 4.0
+
 
 @kernel
 def _log_scale_target(t, log_unit, b, delta2, table):
@@ -111,6 +114,27 @@ def propose_log_variance(log_variance, log_unit, b, delta2, a, rng):
         return log_variance
     log_ratio = 0.5 * (log(old / new) + delta2 / old - delta2 / new)
     return proposal if -rng.standard_exponential() < log_ratio else log_variance
+
+
+@kernel
+def move_log_variance(log_variance, log_unit, b, delta2, table, width, rng):
+    """One update of log v: of the two above the one that suits δ, which v has no part in.
+
+    Where δ may be all noise the prior's proposals are mostly accepted; where it is not,
+    v has to follow it.
+
+    Parameters
+    ----------
+    log_variance, log_unit, b, delta2, table, width, rng
+        As in :func:`draw_log_variance`.
+
+    Returns
+    -------
+    log_variance : float
+    """
+    if delta2 > _SIGNAL * b:
+        return draw_log_variance(log_variance, log_unit, b, delta2, table, width, rng)
+    return propose_log_variance(log_variance, log_unit, b, delta2, table.a, rng)
 
 
 @kernel

@@ -7,6 +7,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skbayesnn._safety import VersionStampMixin, whole_or_not_at_all
 from skbayesnn._validation import Options, check_parameters
 from skbayesnn.udn._base import CONSTRAINTS, UnboundedDepthMixin
 
@@ -21,7 +22,13 @@ class Mapping:
         return "a dict of class to weight"
 
 
-class UDNClassifier(UnboundedDepthMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class UDNClassifier(
+    VersionStampMixin,
+    UnboundedDepthMixin,
+    CallbackSupportMixin,
+    ClassifierMixin,
+    BaseEstimator,
+):
     """Classifier by a network of unbounded depth, whose depth is inferred.
 
     Hidden layers f_1, f_2, … with an output head after each; the depth ℓ at which the
@@ -166,6 +173,7 @@ class UDNClassifier(UnboundedDepthMixin, CallbackSupportMixin, ClassifierMixin, 
         )
 
     @with_callbacks
+    @whole_or_not_at_all
     def fit(self, X, y):
         """Fit the network and its depth.
 

@@ -71,6 +71,7 @@ class DepthInference(Trainable):
         self.held_out, self.noise = held_out, noise
         self.mean_log_likelihood = np.zeros(0)
         self.warned = False
+        network.learn_noise_by_gradient(held_out is None and noise is None)
         network.grow(depth.support)
 
     def weighting(self):
@@ -105,13 +106,9 @@ class DepthInference(Trainable):
         if self.noise is not None:
             last = len(self.noise) - 1
             net.set_log_variances(self.noise[np.minimum(np.arange(m), last)])
-        options = {
-            "n_total": self.n_total,
-            "learn_noise": self.held_out is None and self.noise is None,
-        }
         log_likelihood = run_steps(
             net, m, q, heads, self.X[order], self.targets[order], self.weights[order],
-            batch_size, rate, options,
+            batch_size, rate, self.n_total,
         )  # fmt: skip
         return self._update_depth(log_likelihood)
 

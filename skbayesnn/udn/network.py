@@ -27,6 +27,8 @@ class Network:
         One block a layer and a head.
     depth : int
         Layers created so far.
+    noise_by_gradient : bool
+        Whether the noise variances take part in the bound, or are set from outside.
     """
 
     def __init__(self, architecture, generator, weight_scale=1.0, dtype=np.float32):
@@ -40,6 +42,7 @@ class Network:
             np.zeros(0, dtype=dtype) for _ in range(4)
         )
         self.adam = Adam([], dtype=dtype)
+        self.noise_by_gradient = True
         self.rows, self.buffers = 0, None
 
     @property
@@ -56,7 +59,7 @@ class Network:
             head = self.head(k - 1).copy() if k else np.zeros(a.head_size)
             precision = np.full(layer.size + head.size, self.weight_scale**-2)
             if a.n_variances:
-                precision[-a.n_variances :] = 0.01 * float(VARIANCE_UNIT) ** 2
+                precision[-a.n_variances :] = self._variance_precision()
             self.theta = self._append(self.theta, layer, head)
             self.centre = self._append(self.centre, a.centre(k), np.zeros(a.head_size))
             self.precision = self._append(self.precision, precision)
@@ -84,6 +87,17 @@ class Network:
     def head(self, k):
         """View of the parameters of head ``k``, counted from 0."""
         return self.theta[self.starts[2 * k + 1] : self.starts[2 * k + 2]]
+
+    def _variance_precision(self):
+        return 0.01 * float(VARIANCE_UNIT) ** 2 if self.noise_by_gradient else 0.0
+
+    def learn_noise_by_gradient(self, by_gradient):
+        """Say whether noise variances take part in the bound; if not, nothing pulls at them."""
+        self.noise_by_gradient = by_gradient
+        n = self.architecture.n_variances
+        for k in range(self.depth if n else 0):
+            end = self.starts[2 * k + 2]
+            self.precision[end - n : end] = self._variance_precision()
 
     def log_variances(self, depth):
         """Log noise variances of the first ``depth`` heads; (depth, n_variances)."""

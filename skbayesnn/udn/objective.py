@@ -145,7 +145,7 @@ def divergences(theta, centre, precision, starts, n_blocks):
     return out
 
 
-def run_steps(network, depth, q, head_weights, X, targets, weights, batch_size, rate, options):
+def run_steps(network, depth, q, head_weights, X, targets, weights, batch_size, rate, n_total):
     """One step of Adam a batch, over rows in the order given.
 
     The loop is Python, the step two kernels: one kernel around it all would save some
@@ -163,9 +163,8 @@ def run_steps(network, depth, q, head_weights, X, targets, weights, batch_size, 
     batch_size : int
     rate : float
         Learning rate.
-    options : dict
-        ``n_total``, the number of rows that the prior is weighed against, and
-        ``learn_noise``.
+    n_total : float
+        The number of rows that the prior is weighed against.
 
     Returns
     -------
@@ -176,7 +175,7 @@ def run_steps(network, depth, q, head_weights, X, targets, weights, batch_size, 
     b = net.scratch(min(batch_size, len(X)), depth)
     used = np.zeros(2 * net.depth)
     used[0 : 2 * depth : 2], used[1 : 2 * depth : 2] = q[::-1].cumsum()[::-1], head_weights
-    rates, factors = rate * (used > 0), used / options["n_total"]
+    rates, factors = rate * (used > 0), used / n_total
     inputs = X.reshape(len(X) * positions, -1)
     totals = np.zeros(depth)
     for begin in range(0, len(X), batch_size):
@@ -186,7 +185,7 @@ def run_steps(network, depth, q, head_weights, X, targets, weights, batch_size, 
         gradient(
             net.shape, net.starts, net.theta, depth, q, head_weights,
             inputs[begin * positions : begin * positions + rows], targets[batch], weights[batch],
-            float(m), options["learn_noise"], (b["patches"][0][:rows], b["patches"][1][:rows]),
+            float(m), net.noise_by_gradient, (b["patches"][0][:rows], b["patches"][1][:rows]),
             b["hidden"], b["inner"], b["d_hidden"][:rows], b["d_lower"][:rows],
             b["scratch"][:rows], b["d_patches"][:rows], b["outputs"][:m], net.gradient, totals,
         )  # fmt: skip

@@ -5,6 +5,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._validation import Options, check_parameters, location_and_scale
 from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.several_targets import SeveralTargetsMixin
@@ -98,6 +99,7 @@ class UDNRegressor(
     See Also
     --------
     skbayesnn.UDNClassifier : The same network for classes.
+    skbayesnn.EnsembleRegressor : Several such networks pooled: more accurate, at their cost.
 
     Notes
     -----
@@ -189,6 +191,7 @@ class UDNRegressor(
             self._y_offset, self._y_scale = location_and_scale(targets, "y")
 
     @with_callbacks
+    @whole_or_not_at_all
     def fit(self, X, y):
         """Fit the network, its depth and its noise.
 

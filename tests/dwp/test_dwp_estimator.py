@@ -62,10 +62,14 @@ def test_predictions_do_not_depend_on_other_rows(fitted):
     np.testing.assert_allclose(fitted.predict(X)[:5], alone, rtol=1e-9)
 
 
+@pytest.mark.parametrize("output", ["exact", "inducing"])
 @pytest.mark.parametrize("scale", [1e-6, 1e6])
-def test_units_of_y_and_of_the_inputs(scale):
+def test_units_of_y_and_of_the_inputs(scale, output):
     X, y = wave(50)
-    a, b = quick().fit(X, y), quick().fit(X * [1e-3, 1e4] + 2, scale * y - 7)
+    a, b = (
+        quick(output=output).fit(X, y),
+        quick(output=output).fit(X * [1e-3, 1e4] + 2, scale * y - 7),
+    )
     mean, std = a.predict(X, return_std=True)
     mean_b, std_b = b.predict(X * [1e-3, 1e4] + 2, return_std=True)
     # Rounding of the scaled numbers grows over the steps; the results agree, not the bits.
@@ -82,7 +86,7 @@ def test_float32_gives_nearly_the_same():
     np.testing.assert_allclose(a.predict(X.astype(float)), b.predict(X), atol=1e-3)
 
 
-@pytest.mark.parametrize("posterior", ["a-gw", "gw"])
+@pytest.mark.parametrize("posterior", ["a-gw", "gw", "dgp"])
 @pytest.mark.parametrize("n_layers", [0, 1, 5])
 def test_depths_and_posteriors(posterior, n_layers):
     X, y = wave(60)
@@ -166,7 +170,7 @@ def test_draws_and_annealing_follow_the_steps(monkeypatch):
         return 0.0, np.zeros_like(theta), 0
 
     monkeypatch.setattr("skbayesnn.dwp.inference.loss_and_gradient", record)
-    model = quick(n_draws=7).fit(*wave(30))
+    model = quick(n_draws=7, output="inducing").fit(*wave(30))
     counts, weights = np.array(seen).T
     assert counts[0] == 1
     assert counts[-1] == 7
@@ -190,13 +194,14 @@ HARD = {
 }
 
 
+@pytest.mark.parametrize("output", ["exact", "inducing"])
 @pytest.mark.parametrize("case", HARD)
-def test_hard_cases(case):
+def test_hard_cases(case, output):
     X, y = wave(40)
     change, options = HARD[case]
     X = change(X)
     y = y[: len(X)] if case != "constant target" else np.full(len(X), 3.0)
-    model = quick(n_epochs=30, **options).fit(X, y)
+    model = quick(n_epochs=25, output=output, **options).fit(X, y)
     mean, std = model.predict(X, return_std=True)
     assert np.isfinite(mean).all()
     assert (std > 0).all()

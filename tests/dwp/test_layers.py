@@ -15,6 +15,7 @@ SMALL = {
     "ab-gw": ob.Architecture(2, 1, 5, 3, 2, "ab-gw"),
     "a-gw, width one": ob.Architecture(2, 1, 4, 1, 1, "a-gw"),
     "gw, three layers": ob.Architecture(2, 1, 4, 2, 3, "gw"),
+    "deep Gaussian process": ob.Architecture(2, 1, 4, 3, 2, "dgp"),
     "no hidden layer": ob.Architecture(2, 1, 4, 2, 0, "gw"),
 }
 
@@ -204,7 +205,7 @@ def test_inducing_rows_are_spread_and_distinct():
 
 
 @pytest.mark.parametrize("n_layers", [1, 3])
-@pytest.mark.parametrize("posterior", wishart.POSTERIORS)
+@pytest.mark.parametrize("posterior", [*wishart.POSTERIORS, "dgp"])
 def test_start_passes_the_inputs_through(n_layers, posterior):
     """At the start, the last features are the inputs in units of their length scales."""
     rng = np.random.default_rng(0)

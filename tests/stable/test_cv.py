@@ -15,6 +15,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skbayesnn import StableNNRegressor, StableNNRegressorCV
 from skbayesnn.metrics import crps_scorer, log_predictive_density_scorer
+from skbayesnn.stable import geometry
+from skbayesnn.stable.line_cells import LineCells
 
 unconverged = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 SHORT = {"n_warmup": 40, "n_draws": 20, "thin": 2, "n_chains": 2, "n_units": 30, "random_state": 0}
@@ -79,13 +81,12 @@ def test_the_grid_is_that_of_grid_search(n_features):
 @unconverged
 def test_cells_are_found_once_a_fold(monkeypatch):
     made = []
-    make = StableNNRegressor._make_cells
 
-    def count(self, rows, rng):
+    def count(rows):
         made.append(len(rows))
-        return make(self, rows, rng)
+        return LineCells(rows)
 
-    monkeypatch.setattr(StableNNRegressor, "_make_cells", count)
+    monkeypatch.setattr(geometry, "LineCells", count)
     short().fit(*jumps(30))
     # Three folds of 20 rows, and the refit; not twelve of them.
     assert made == [20, 20, 20, 30]

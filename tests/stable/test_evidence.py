@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from kernels import arc_cosine_kernel
+from kernels import arc_cosine_kernel, erf_kernel
 from scipy import stats
 from scipy.optimize import approx_fprime
 
 from skbayesnn import StableNNRegressor
-from skbayesnn.stable.evidence import best_input_scale, negative_log_posterior
+from skbayesnn.stable.evidence import best_scales, negative_log_posterior
 
 
 def oblique(n, n_features, seed):
@@ -30,18 +30,37 @@ def test_value_is_the_evidence():
     assert negative_log_posterior(parameters, X, y)[0] == pytest.approx(expected, rel=1e-6)
 
 
-def test_gradient():
+def test_value_is_the_evidence_of_smooth_units():
+    X, y = oblique(12, 3, 0)
+    parameters = np.array([0.3, -0.4, 0.1, 0.7, 0.2, -1.0])
+    covariance = np.exp(0.2) * erf_kernel(
+        X * np.exp(parameters[:3]), X * np.exp(parameters[:3]), np.exp(0.7)
+    )
+    covariance += (np.exp(-1.0) + 1e-6 * np.exp(0.2)) * np.eye(12)
+    expected = -stats.multivariate_normal(cov=covariance).logpdf(y) - 6 * np.log(2 * np.pi)
+    expected += (parameters[:4] ** 2).sum() / 18
+    value, _ = negative_log_posterior(parameters, X, y, "erf")
+    assert value == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("activation", ["sign", "erf"])
+def test_gradient(activation):
     X, y = oblique(15, 3, 0)
     X[3] = X[2]
     parameters = np.array([0.3, -0.4, 0.1, 0.2, -1.0])
-    numeric = approx_fprime(parameters, lambda p: negative_log_posterior(p, X, y)[0], 1e-6)
-    np.testing.assert_allclose(negative_log_posterior(parameters, X, y)[1], numeric, rtol=1e-4)
+    if activation == "erf":
+        parameters = np.insert(parameters, 3, 0.5)
+    numeric = approx_fprime(
+        parameters, lambda p: negative_log_posterior(p, X, y, activation)[0], 1e-6
+    )
+    gradient = negative_log_posterior(parameters, X, y, activation)[1]
+    np.testing.assert_allclose(gradient, numeric, rtol=1e-4)
 
 
 def test_inputs_that_do_not_matter_are_turned_down():
     X, y = oblique(200, 6, 1)
     units = np.array([1e3, 1.0, 1e-3, 1.0, 1.0, 1.0])
-    scales = best_input_scale(X * units, y, np.random.default_rng(0)) * units
+    scales = best_scales(X * units, y, np.random.default_rng(0))[0] * units
     assert scales[:2].min() > 10 * scales[2:].max()
 
 
@@ -56,7 +75,7 @@ def test_extreme_scales_can_be_evaluated():
         value, gradient = negative_log_posterior(parameters, X, y)
         assert np.isfinite(value)
         assert np.isfinite(gradient).all()
-    assert np.isfinite(best_input_scale(X, y, rng)).all()
+    assert np.isfinite(best_scales(X, y, rng)[0]).all()
 
 
 def test_scales_of_the_inputs_help_the_fit():

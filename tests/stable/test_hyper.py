@@ -62,7 +62,7 @@ KINDS = {
     ),
     "sampled": (
         lambda rng: UnitCells(rng.normal(size=(6, 3)), 12, rng),
-        lambda cells, weights: cells._signs @ weights,
+        lambda cells, weights: cells.sign_matrix() @ weights,
         60,
         60,
     ),

@@ -112,9 +112,8 @@ def test_new_layers_change_no_output(kind):
 def test_heads_step_at_full_weight_and_unused_blocks_stay():
     network, X, targets, weights = make("dense", "softmax", np.float32)
     before = network.theta.copy()
-    options = {"n_total": N, "learn_noise": True}
     q = np.array([0.0, 1.0])
-    run_steps(network, 2, q, np.array([0.0, 1.0]), X, targets, weights, 2, 0.01, options)
+    run_steps(network, 2, q, np.array([0.0, 1.0]), X, targets, weights, 2, 0.01, N)
     moved = [
         not np.array_equal(network.theta[a:b], before[a:b])
         for a, b in zip(network.starts[:-1], network.starts[1:], strict=True)
@@ -127,11 +126,9 @@ def test_noise_can_be_held():
     network, X, targets, weights = make("dense", "gaussian", np.float32)
     before = network.log_variances(DEPTH)
     for learn in (False, True):
-        network.precision[:] = 0
-        run_steps(
-            network, DEPTH, Q, np.ones(DEPTH), X, targets, weights, N, 0.01,
-            {"n_total": N, "learn_noise": learn},
-        )  # fmt: skip
+        # Neither the data nor its prior may pull at a noise that is held.
+        network.learn_noise_by_gradient(learn)
+        run_steps(network, DEPTH, Q, np.ones(DEPTH), X, targets, weights, N, 0.01, N)
         same = np.array_equal(network.log_variances(DEPTH), before)
         assert same is not learn
 
@@ -139,7 +136,6 @@ def test_noise_can_be_held():
 def test_variance_unit_speeds_up_the_noise():
     network, X, targets, weights = make("dense", "gaussian", np.float32)
     before = network.log_variances(DEPTH)
-    options = {"n_total": N, "learn_noise": True}
-    run_steps(network, DEPTH, Q, np.ones(DEPTH), X, targets, weights, N, 0.01, options)
+    run_steps(network, DEPTH, Q, np.ones(DEPTH), X, targets, weights, N, 0.01, N)
     change = np.abs(network.log_variances(DEPTH) - before)
     np.testing.assert_allclose(change, 0.01 * float(VARIANCE_UNIT), rtol=0.02)

@@ -1,0 +1,100 @@
+"""A deep Gaussian process on the same layers: a Gaussian posterior over features.
+
+A Gram matrix with a Wishart prior is G = F F' with Gaussian process priors on the ν columns
+of F (section 2 of the paper), so the deep Gaussian process is the same model. It differs
+in the posterior, over the features instead of their Gram matrix: with F = L S,
+
+    S = A T,  T_ij ~ N(μ_ij, σ_ij²),  A (P, P) invertible,
+
+under the prior S_ij ~ N(0, 1). The inducing points pass through the layers with the rows (the
+global inducing points of Ober and Aitchison, 2021); the posterior is in whitened
+coordinates, where theirs has pseudo-observations.
+
+The functions are those of :mod:`skbayesnn.dwp.wishart`, of which this is a drop-in.
+"""
+
+import numpy as np
+from scipy.linalg import lapack
+
+
+def parameter_shapes(posterior, n_points, width):
+    """Shapes of the parameters: ``mean`` and ``log_std`` of T, and ``left``, the matrix A."""
+    return {
+        "mean": (n_points, width),
+        "log_std": (n_points, width),
+        "left": (n_points, n_points),
+    }
+
+
+def prior_parameters(posterior, n_points, width):
+    """Parameters with which the posterior equals the prior."""
+    out = {k: np.zeros(s) for k, s in parameter_shapes(posterior, n_points, width).items()}
+    out["left"][:] = np.eye(n_points)
+    return out
+
+
+class Draws:
+    """Draws of S from the posterior, with what their gradient needs.
+
+    Parameters
+    ----------
+    parameters : dict of str to ndarray
+    uniform : object
+        Not used.
+    normal : ndarray of shape (n_draws, P, ν)
+        Standard normal variables.
+
+    Attributes
+    ----------
+    factors : ndarray of shape (n_draws, P, ν)
+        S.
+    """
+
+    def __init__(self, parameters, uniform, normal):
+        self.parameters = p = parameters
+        self.scaled = np.exp(p["log_std"]) * normal
+        self.inner = p["mean"] + self.scaled
+        self.factors = p["left"] @ self.inner
+
+    def adjoint(self, d_factors):
+        """Gradient in every parameter from that in ``factors``."""
+        d_inner = self.parameters["left"].T @ d_factors
+        return {
+            "left": np.einsum("dij,dkj->ik", d_factors, self.inner, optimize=True),
+            "mean": d_inner.sum(axis=0),
+            "log_std": (d_inner * self.scaled).sum(axis=0),
+        }
+
+
+def divergence(parameters, width, gradient=True):
+    """Kullback–Leibler divergence of the posterior from the prior.
+
+    Parameters
+    ----------
+    parameters : dict of str to ndarray
+    width : int
+        ν.
+    gradient : bool, default=True
+
+    Returns
+    -------
+    value : float
+    gradient : dict of str to ndarray
+        Only with ``gradient=True``.
+    """
+    left, mean, log_std = (parameters[name] for name in ("left", "mean", "log_std"))
+    variance = np.exp(2 * log_std)
+    squares = (left**2).sum(axis=0)
+    s_mean = left @ mean
+    lu, pivots, _ = lapack.dgetrf(left)
+    value = 0.5 * ((s_mean**2).sum() + squares @ variance.sum(axis=1) - mean.size)
+    value -= log_std.sum() + width * np.log(np.abs(np.diagonal(lu))).sum()
+    if not gradient:
+        return float(value)
+    d_left = s_mean @ mean.T + left * variance.sum(axis=1)
+    d_left -= width * lapack.dgetri(lu, pivots)[0].T
+    return float(value), {
+        "left": d_left,
+        "mean": left.T @ s_mean,
+        "log_std": squares[:, None] * variance - 1.0,
+    }

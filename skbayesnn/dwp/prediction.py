@@ -1,0 +1,317 @@
+"""The function at new rows, from a trained model: by pseudo-observations, or by all rows.
+
+All kinds of output answer ``predict(X)`` with the mean and variance of the function for each
+draw of the hidden layers, and ``sample(X, …)`` with draws of the function at all rows of X.
+"""
+
+import numpy as np
+from scipy.linalg import lapack
+from scipy.optimize import minimize_scalar
+from threadpoolctl import threadpool_limits
+
+from skbayesnn.dwp.collapsed import JITTER
+from skbayesnn.dwp.kernels import squared_exponential
+from skbayesnn.dwp.objective import LOG_2PI, Pass, predict
+from skbayesnn.numerics.factors import cholesky, inverse, multiply_lower
+
+BLOCK = 2000
+"""Rows that prediction handles at a time."""
+CACHE_BYTES = 2**29
+"""Memory for the roots of all draws; where they take more, each call computes them anew."""
+SPARSE_JITTER = 1e-6
+"""On the diagonal of the points' covariance, as a part of it."""
+
+
+class _Output:
+    """Joint draws, from what subclasses know of a draw of the hidden layers."""
+
+    def sample(self, X, generator, n_samples):
+        """Draws of the function of the first target, without noise, jointly at all rows.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, n_inputs)
+            Standardised.
+        generator : numpy.random.Generator
+        n_samples : int
+
+        Returns
+        -------
+        samples : ndarray of shape (n, n_samples)
+        """
+        samples = np.empty((len(X), n_samples))
+        with threadpool_limits(limits=1, user_api="blas"):
+            run = Pass(self.architecture, self.architecture.views(self.theta), X, self.noise)
+            chosen = generator.integers(run.n_draws, size=n_samples)
+            normal = generator.standard_normal((len(X), n_samples))
+            for d in np.unique(chosen):
+                mean, explained, features = self._joint(d, run)
+                prior = squared_exponential(features, features, run.p["log_heights"][-1])
+                factor, _, _ = cholesky(prior - explained @ explained.T, 1e-9)
+                columns = chosen == d
+                samples[:, columns] = mean[:, None] + factor @ normal[:, columns]
+        return samples
+
+
+class InducingOutput(_Output):
+    """The trained pseudo-observations at the inducing points.
+
+    Parameters
+    ----------
+    architecture : Architecture
+    theta : ndarray of shape (n_parameters,)
+    noise : Noise
+        Of one row, which all rows share.
+    """
+
+    def __init__(self, architecture, theta, noise):
+        self.architecture, self.theta, self.noise = architecture, theta, noise
+
+    def predict(self, X):
+        """Mean and variance of the function, without noise.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, n_inputs)
+            Standardised.
+
+        Returns
+        -------
+        means, variances : ndarray of shape (n_draws, n_targets, n)
+        """
+        parameters = self.architecture.views(self.theta)
+        with threadpool_limits(limits=1, user_api="blas"):
+            parts = [
+                predict(self.architecture, parameters, X[i : i + BLOCK], self.noise)
+                for i in range(0, len(X), BLOCK)
+            ]
+        return tuple(np.concatenate(p, axis=2) for p in zip(*parts, strict=True))
+
+    def _joint(self, d, run):
+        """Mean, a root of the part of the prior covariance that is explained, and features."""
+        output = run.forward(d)[1][0]
+        return output.mean, output.scores, output.right
+
+
+class _RowsOutput(_Output):
+    """The output process given all training rows, for each draw of the hidden layers.
+
+    A draw is a smooth map from inputs to features (see :mod:`skbayesnn.dwp.collapsed`), the
+    same for training and new rows; given it, this is Gaussian process regression. Subclasses
+    have ``_condition(d)``.
+
+    Parameters
+    ----------
+    architecture : Architecture
+    theta : ndarray of shape (n_parameters,)
+    noise : Noise
+        Of one row, which all rows share.
+    X, Y : ndarray of shapes (n, n_inputs) and (n, n_targets)
+        Training rows, standardised.
+
+    Notes
+    -----
+    What a draw takes is computed when it is first asked for, and kept up to
+    :data:`CACHE_BYTES`; it is not pickled.
+    """
+
+    def __init__(self, architecture, theta, noise, X, Y):
+        self.architecture, self.theta, self.noise = architecture, theta, noise
+        self.X, self.Y = X, Y
+        self._cache = {}
+
+    def __getstate__(self):
+        return {**self.__dict__, "_cache": {}}
+
+    def predict(self, X):
+        """Mean and variance of the function, without noise.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_new, n_inputs)
+            Standardised.
+
+        Returns
+        -------
+        means, variances : ndarray of shape (n_draws, n_targets, n_new)
+        """
+        a = self.architecture
+        parameters = a.views(self.theta)
+        log_height = parameters["log_heights"][-1]
+        height = np.exp(log_height)
+        with threadpool_limits(limits=1, user_api="blas"):
+            blocks = [
+                Pass(a, parameters, X[i : i + BLOCK], self.noise) for i in range(0, len(X), BLOCK)
+            ]
+            means, variances = np.empty((2, self.n_draws, a.n_targets, len(X)))
+            for d in range(self.n_draws):
+                features, weights, roots = self._draw(d)
+                begin = 0
+                for block in blocks:
+                    new = block.hidden(d)[2]
+                    cross = squared_exponential(new, features, log_height)
+                    part = slice(begin, begin + len(new))
+                    means[d, :, part] = weights.T @ cross.T
+                    for t, root in enumerate(roots):
+                        scores = cross @ root.T
+                        explained = np.einsum("ij,ij->i", scores, scores)
+                        variances[d, t, part] = np.maximum(height - explained, 1e-12 * height)
+                    begin += len(new)
+        return means, variances
+
+    def _joint(self, d, run):
+        """Mean, a root of the part of the prior covariance that is explained, and features."""
+        new = run.hidden(d)[2]
+        features, weights, roots = self._draw(d)
+        cross = squared_exponential(new, features, run.p["log_heights"][-1])
+        return cross @ weights[:, 0], cross @ roots[0].T, new
+
+    def _draw(self, d):
+        """Features (m, ν), weights (m, n_targets) and, for each target, a root (m, m).
+
+        With k the covariances of a new row with the m features, the function there has the
+        mean ``k @ weights`` and its variance falls by the square of ``root @ k``.
+        """
+        if d in self._cache:
+            return self._cache[d]
+        parameters = self.architecture.views(self.theta)
+        out = self._condition(self._features(d, parameters), parameters)
+        if self.n_draws * sum(root.nbytes for root in out[2]) <= CACHE_BYTES:
+            self._cache[d] = out
+        return out
+
+    @property
+    def n_draws(self):
+        """Draws of the hidden layers; without any, all are the same."""
+        return self.noise.uniform.shape[1] if self.architecture.n_layers else 1
+
+    def _features(self, d, parameters):
+        """Features of the training rows, some rows at a time."""
+        noise = self.noise.only(d)
+        return np.concatenate(
+            [
+                Pass(self.architecture, parameters, self.X[i : i + BLOCK], noise).hidden(0)[2]
+                for i in range(0, len(self.X), BLOCK)
+            ]
+        )
+
+
+class ExactOutput(_RowsOutput):
+    """Textbook Gaussian process regression: n² numbers a draw and target."""
+
+    def _condition(self, features, parameters):
+        gram = squared_exponential(features, features, parameters["log_heights"][-1])
+        weights, roots = np.empty_like(self.Y), []
+        for t, log_noise in enumerate(parameters["log_noise"]):
+            covariance = gram.copy()
+            covariance.ravel()[:: len(gram) + 1] += np.exp(log_noise)
+            factor, _, _ = cholesky(covariance, JITTER)
+            weights[:, t] = lapack.dpotrs(factor, self.Y[:, t], lower=1)[0]
+            roots.append(inverse(factor))
+        return features, weights, roots
+
+
+class SparseOutput(_RowsOutput):
+    """All rows through some of them (the variational posterior of Titsias, 2009).
+
+    With K = L L' the covariance of the points, and L⁻¹ K_mn K_nm L⁻¹' = U Λ U', the posterior
+    for noise σ² has weights L⁻¹'U (Λ + σ²)⁻¹ U'L⁻¹ K_mn y, and its variance falls by the square of
+    (Λ/(Λ + σ²))^½ U'L⁻¹ k.
+
+    Parameters
+    ----------
+    architecture, theta, noise, X, Y
+        See the base class.
+    points : ndarray of shape (m,) of int
+        Rows that stand for the others.
+    """
+
+    def __init__(self, architecture, theta, noise, X, Y, points):
+        super().__init__(architecture, theta, noise, X, Y)
+        self.points = points
+
+    def _condition(self, features, parameters):
+        features, inv, values, vectors, totals, _ = self._decompose(features, parameters)
+        basis = vectors.T @ inv
+        noise = np.exp(parameters["log_noise"])
+        weights = basis.T @ (totals / (values[:, None] + noise))
+        return features, weights, [np.sqrt(values / (values + s))[:, None] * basis for s in noise]
+
+    def _decompose(self, features, parameters):
+        """Features of the points, L⁻¹, Λ, U, U'L⁻¹ K_mn Y and the trace of what is left out."""
+        log_height = parameters["log_heights"][-1]
+        some = features[self.points]
+        gram = squared_exponential(some, some, log_height)
+        inv = inverse(cholesky(gram, SPARSE_JITTER)[0])
+        products, totals = 0.0, 0.0
+        for i in range(0, len(features), BLOCK):
+            rows = slice(i, i + BLOCK)
+            cross = squared_exponential(features[rows], some, log_height)
+            # Whitened first: noise far below the height is then still told from rounding.
+            whitened = multiply_lower(inv, cross)
+            products = products + whitened.T @ whitened
+            totals = totals + whitened.T @ self.Y[rows]
+        rest = len(features) * np.exp(log_height) - products.trace()
+        values, vectors = np.linalg.eigh(products)
+        return some, inv, np.maximum(values, 0), vectors, vectors.T @ totals, max(rest, 0)
+
+    def best_noise(self, n_draws=3):
+        """Log noise variances that maximise the bound, for these draws and points.
+
+        The evidence of a draw's rows is at least
+
+            log N(Y; 0, K_nm K⁻¹ K_mn + σ² I) − tr(K_nn − K_nm K⁻¹ K_mn) / 2σ²;
+
+        the mean over draws is maximised for each target.
+
+        Parameters
+        ----------
+        n_draws : int, default=3
+
+        Returns
+        -------
+        log_noise : ndarray of shape (n_targets,)
+        """
+        parameters = self.architecture.views(self.theta)
+        with threadpool_limits(limits=1, user_api="blas"):
+            parts = [
+                self._decompose(self._features(d, parameters), parameters)
+                for d in range(min(n_draws, self.n_draws))
+            ]
+        squares = (self.Y**2).sum(axis=0)
+        out = parameters["log_noise"].copy()
+        for t, old in enumerate(parameters["log_noise"]):
+
+            def loss(log_noise, t=t):
+                return sum(
+                    sparse_loss(log_noise, len(self.X), squares[t], values, totals[:, t], rest)
+                    for _, _, values, _, totals, rest in parts
+                )
+
+            out[t] = minimize_scalar(loss, bounds=(old - 3, old + 1), method="bounded").x
+        return out
+
+
+def sparse_loss(log_noise, n, squares, values, totals, rest):
+    """−bound of one target, see :meth:`SparseOutput.best_noise`.
+
+    Parameters
+    ----------
+    log_noise : float
+    n : int
+        Rows.
+    squares : float
+        y'y.
+    values, totals : ndarray of shape (m,)
+        Λ and U'L⁻¹ K_mn y.
+    rest : float
+        The trace.
+
+    Returns
+    -------
+    loss : float
+    """
+    noise = np.exp(log_noise)
+    log_det = np.log(values + noise).sum() + (n - len(values)) * log_noise
+    fit = (squares - (totals**2 / (values + noise)).sum() + rest) / noise
+    return 0.5 * (n * LOG_2PI + log_det + fit)

@@ -1,0 +1,57 @@
+"""Standardised inputs and targets, and predictions back in the units of y."""
+
+import numpy as np
+
+from skbayesnn._validation import location_and_scale
+from skbayesnn.predictive import PredictiveMixture
+
+
+class Scales:
+    """Offset and scale of every input and target.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_inputs)
+    y : ndarray of shape (n,) or (n, n_targets)
+    normalize_y : bool
+        Whether targets are standardised.
+    """
+
+    def __init__(self, X, y, normalize_y):
+        targets = y.reshape(len(y), -1)
+        self.n_targets = targets.shape[1]
+        self.y_offset, self.y_scale = np.zeros(self.n_targets), np.ones(self.n_targets)
+        if normalize_y:
+            self.y_offset, self.y_scale = location_and_scale(targets, "y")
+        # Length scales absorb any scale of the inputs; this is for numerics alone.
+        self.X_offset, self.X_scale = location_and_scale(X, "X")
+
+    def inputs(self, X):
+        """Standardised inputs."""
+        return (X - self.X_offset) / self.X_scale
+
+    def targets(self, y):
+        """Standardised targets, (n, n_targets)."""
+        return (y.reshape(len(y), -1) - self.y_offset) / self.y_scale
+
+    def mixtures(self, means, variances, noise):
+        """Equal mixtures over draws, one a target, in the units of y.
+
+        Parameters
+        ----------
+        means, variances : ndarray of shape (n_draws, n_targets, n)
+            Of the standardised function.
+        noise : ndarray of shape (n_targets,)
+            Variances.
+
+        Returns
+        -------
+        mixtures : list of PredictiveMixture
+        """
+        weights = np.full(len(means), 1 / len(means))
+        return [
+            PredictiveMixture(weights, means[:, t].T, variances[:, t].T + noise[t]).scaled(
+                float(self.y_offset[t]), float(self.y_scale[t])
+            )
+            for t in range(self.n_targets)
+        ]

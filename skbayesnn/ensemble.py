@@ -1,0 +1,257 @@
+"""``EnsembleRegressor``: several fits of one model from different seeds, as one mixture.
+
+A linear pool, f(y) = (1/K) Σ_k f_k(y), of what K copies predict: a deep ensemble
+(Lakshminarayanan, Pritzel and Blundell, NeurIPS 2017). It helps most where a fit is a single
+optimum among many, as it is for the networks of unbounded depth.
+"""
+
+from numbers import Integral
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone, is_regressor
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from skbayesnn._safety import whole_or_not_at_all
+from skbayesnn._validation import (
+    Interval,
+    InvalidParameterError,
+    Options,
+    check_parameters,
+    positive,
+)
+from skbayesnn.predictive import PredictiveMixture
+from skbayesnn.several_targets import SeveralTargetsMixin
+
+
+def linear_pool(mixtures):
+    """Mixture of mixtures, with equal weights.
+
+    Parameters
+    ----------
+    mixtures : list of PredictiveMixture
+        At least one, all of the same rows.
+
+    Returns
+    -------
+    pool : PredictiveMixture
+        With the components of all.
+
+    Examples
+    --------
+    >>> from skbayesnn.predictive import PredictiveMixture
+    >>> low, high = (PredictiveMixture([1.0], [[m]], [[1.0]]) for m in (-1.0, 1.0))
+    >>> linear_pool([low, high]).means
+    array([[-1.,  1.]])
+    """
+    weights = [np.broadcast_to(m.weights, m.means.shape) for m in mixtures]
+    return PredictiveMixture(
+        np.concatenate(weights, axis=1) / len(mixtures),
+        np.concatenate([m.means for m in mixtures], axis=1),
+        np.concatenate([m.variances for m in mixtures], axis=1),
+    )
+
+
+def _final_step(estimator):
+    return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+
+
+def _with_seed(estimator, seed):
+    """A clone whose ``random_state`` parameters, also those of steps, come from a seed."""
+    estimator = clone(estimator)
+    rng = np.random.RandomState(seed)
+    names = [
+        name
+        for name in sorted(estimator.get_params(deep=True))
+        if name == "random_state" or name.endswith("__random_state")
+    ]
+    return estimator.set_params(**{name: rng.randint(2**31 - 1) for name in names})
+
+
+def _members_can(name):
+    def check(self):
+        members = getattr(self, "estimators_", [self.estimator])
+        return hasattr(members[0], name)
+
+    return available_if(check)
+
+
+class EnsembleRegressor(SeveralTargetsMixin, MetaEstimatorMixin, RegressorMixin, BaseEstimator):
+    """Several fits of one regressor of this package, pooled into one distribution.
+
+    Every member is fitted to all rows, from a seed of its own. The predictive distribution is
+    the equal mixture of theirs: the disagreement of the members widens it.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A regressor of this package, or a pipeline that ends in one.
+    n_estimators : int, default=5
+        Number of members.
+    n_jobs : int or None, default=None
+        Members fitted side by side; results do not depend on it.
+    random_state : int, numpy.random.RandomState or None, default=None
+        Source of the members' seeds, which replace every ``random_state`` in ``estimator``.
+
+    Attributes
+    ----------
+    estimators_ : list of estimator
+        The fitted members.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Where X has string column names.
+
+    See Also
+    --------
+    sklearn.ensemble.VotingClassifier : With ``voting="soft"``, the same for classifiers.
+
+    References
+    ----------
+    B. Lakshminarayanan, A. Pritzel and C. Blundell, "Simple and scalable predictive
+    uncertainty estimation using deep ensembles", NeurIPS 2017.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skbayesnn import EnsembleRegressor, UDNRegressor
+    >>> X = np.linspace(-2, 2, 100)[:, None]
+    >>> y = np.sin(3 * X[:, 0]) + 0.1 * np.random.default_rng(0).normal(size=100)
+    >>> model = EnsembleRegressor(UDNRegressor(max_iter=50), n_estimators=2, random_state=0)
+    >>> mean, std = model.fit(X, y).predict(X, return_std=True)
+    >>> mean.shape, len(model.estimators_)
+    ((100,), 2)
+    """
+
+    def __init__(self, estimator, *, n_estimators=5, n_jobs=None, random_state=None):
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags = inner.input_tags
+        tags.target_tags.multi_output = inner.target_tags.multi_output
+        return tags
+
+    def _new_members(self):
+        jobs = [Interval(Integral, None, None), Options((None,))]
+        check_parameters(self, {"n_estimators": [positive(Integral)], "n_jobs": jobs})
+        if not is_regressor(self.estimator) or not hasattr(
+            _final_step(self.estimator), "predict_distribution"
+        ):
+            raise InvalidParameterError(
+                "The 'estimator' parameter of EnsembleRegressor must be a regressor of skbayesnn "
+                f"or a pipeline that ends in one. Got {self.estimator!r} instead."
+            )
+        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_estimators)
+        return [_with_seed(self.estimator, seed) for seed in seeds]
+
+    def _train(self, members, method, X, y):
+        self.estimators_ = Parallel(n_jobs=self.n_jobs)(
+            delayed(getattr(member, method))(X, y) for member in members
+        )
+        first = self.estimators_[0]
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(first, name):
+                setattr(self, name, getattr(first, name))
+        y = np.asarray(y)
+        self._y_ndim = 2 if y.ndim == 2 and y.shape[1] > 1 else 1
+        return self
+
+    @whole_or_not_at_all
+    def fit(self, X, y):
+        """Fit every member to all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Several targets where the estimator takes them.
+
+        Returns
+        -------
+        self : EnsembleRegressor
+
+        Raises
+        ------
+        InvalidParameterError
+            A parameter is outside its range, or ``estimator`` does not predict distributions.
+        """
+        return self._train(self._new_members(), "fit", X, y)
+
+    @_members_can("partial_fit")
+    def partial_fit(self, X, y):
+        """Go on with every member, on new rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+
+        Returns
+        -------
+        self : EnsembleRegressor
+        """
+        fitted = hasattr(self, "estimators_")
+        members = self.estimators_ if fitted else self._new_members()
+        return self._train(members, "partial_fit", X, y)
+
+    def predict_distribution(self, X):
+        """Predictive distribution: the members' distributions with equal weights.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        distribution : PredictiveMixture, or list of PredictiveMixture
+            A list of one mixture a target where there are several.
+        """
+        check_is_fitted(self, "estimators_")
+        parts = [member.predict(X, return_distribution=True) for member in self.estimators_]
+        if isinstance(parts[0], PredictiveMixture):
+            return linear_pool(parts)
+        return [linear_pool(of_target) for of_target in zip(*parts, strict=True)]
+
+    def sample_y(self, X, n_samples=1, random_state=0):
+        """Draw new observations, each sample from one member, in turn.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+        n_samples : int, default=1
+            Jointly over the rows where the members draw jointly.
+        random_state : int, RandomState instance or None, default=0
+            Seed.
+
+        Returns
+        -------
+        draws : ndarray of shape (n_rows, n_samples)
+            In the units of y.
+        """
+        self._refuse_several_targets("sample_y")
+        if n_samples not in positive(Integral):
+            raise ValueError(f"n_samples must be a positive int. Got {n_samples!r} instead.")
+        rng = check_random_state(random_state)
+        # A member at random has the turn first: a single sample is one of the whole mixture.
+        of_member = (rng.randint(len(self.estimators_)) + np.arange(n_samples)) % len(
+            self.estimators_
+        )
+        draws = None
+        for k in np.unique(of_member):
+            columns = np.flatnonzero(of_member == k)
+            seed = rng.randint(2**31 - 1)
+            member = self.estimators_[k]
+            if hasattr(member, "sample_y"):
+                part = member.sample_y(X, len(columns), seed)
+            else:
+                part = member.predict(X, return_distribution=True).sample(len(columns), seed)
+            draws = np.empty((len(part), n_samples)) if draws is None else draws
+            draws[:, columns] = part
+        return draws

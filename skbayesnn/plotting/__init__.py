@@ -1,0 +1,16 @@
+"""Pictures of predictive distributions, in the manner of scikit-learn's displays.
+
+matplotlib is needed to draw, not to import: ``pip install "skbayesnn[plot]"``.
+"""
+
+from skbayesnn.plotting.calibration import CalibrationDisplay
+from skbayesnn.plotting.density import PredictiveDensityDisplay
+from skbayesnn.plotting.depth import DepthPosteriorDisplay
+from skbayesnn.plotting.interval import PredictionIntervalDisplay
+
+__all__ = [
+    "CalibrationDisplay",
+    "DepthPosteriorDisplay",
+    "PredictionIntervalDisplay",
+    "PredictiveDensityDisplay",
+]

@@ -1,0 +1,59 @@
+"""What the displays share: where to draw, and which inputs and predictions to draw."""
+
+import numpy as np
+from sklearn.utils.validation import check_array, column_or_1d
+
+from skbayesnn.base import check_observations
+from skbayesnn.metrics import predict_with
+from skbayesnn.predictive import PredictiveMixture
+
+
+def get_axes(ax):
+    """The axes given, or those of a new figure.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    """
+    if ax is not None:
+        return ax
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError('To draw, install matplotlib: pip install "skbayesnn[plot]".') from error
+    _, ax = plt.subplots()
+    return ax
+
+
+def distribution_of(estimator, X):
+    """Predictive distribution from an estimator, a pipeline or a search."""
+    distribution = predict_with(estimator, X, return_distribution=True)
+    if not isinstance(distribution, PredictiveMixture):
+        raise ValueError(
+            "The estimator predicts several targets: draw one of the mixtures that its "
+            "predict_distribution returns, by from_predictions."
+        )
+    return distribution
+
+
+def single_feature(X):
+    """The values of the only feature of X and its name, or None and None."""
+    name = str(X.columns[0]) if hasattr(X, "columns") else "x"
+    X = check_array(X, dtype=None)
+    return (X[:, 0].astype(float), name) if X.shape[1] == 1 else (None, None)
+
+
+def check_x(x, n_samples):
+    """Positions on the horizontal axis, one a row, or None."""
+    if x is None:
+        return None
+    x = column_or_1d(check_array(x, ensure_2d=False, dtype=np.float64, input_name="x"))
+    if x.size != n_samples:
+        raise ValueError(f"x has {x.size} values, inconsistent with {n_samples} predictions.")
+    return x
+
+
+def check_y(y, n_samples):
+    """Observations, one a row, or None."""
+    return None if y is None else check_observations(y, n_samples)

@@ -1,0 +1,388 @@
+"""A chain in the weights of cells that have an explicit matrix T of hidden-unit values.
+
+Such are sampled units, which may move, and the exact cells of the plane.
+
+A sweep draws each (v_l, w_l) in turn given all other weights, w_l integrated out for the
+draw of v_l: two BLAS-1 calls a unit, O(n M) a sweep. Units that agree on most rows trade
+their weights slowly in this way, so every few sweeps all weights are drawn at once.
+
+With τ the unit's values at the rows and r the residuals without it, the likelihood sees the
+unit through q = τ'τ and p = τ'r alone: w = p/q fits best, with a noise variance of σ²/q, and
+the evidence of r, w integrated out, is up to what does not depend on the unit
+
+    -½ log(σ²/v + q) + p²/(2σ² (σ²/v + q)) + ½ log(σ²/v).
+
+By this a new hyperplane for the unit is accepted, v given, before (v, w) is drawn.
+"""
+
+from functools import partial
+from math import exp, log, sqrt
+
+import numpy as np
+from scipy.linalg import cho_solve, cholesky, inv, lapack, solve_triangular
+
+from skbayesnn.numerics.jit import kernel
+from skbayesnn.stable.collapsed import collapsed_pass, exchange_pass
+from skbayesnn.stable.unit_blocks import draw_in_blocks
+from skbayesnn.stable.updates import (
+    draw_log_noise,
+    log_noise_prior,
+    move_log_variance,
+    propose_log_noise,
+)
+
+_SWEEPS_A_JOINT_DRAW = 10
+# The weights hold units in their places: where these move, they are drawn more often.
+_SWEEPS_A_JOINT_DRAW_MOVING = 3
+# A collapsed pass takes O(n²) a cell, so that it goes over so many cells at a time.
+_CELLS_A_PASS = 2000
+# Weights with a prior variance above this many noise variances stay as they are in a
+# joint draw (they have been drawn one by one): the matrix would lose its digits.
+_LOG_MAX_SIGNAL = log(1e9)
+# Units that move with all weights integrated out take an n x n matrix: so many rows at most.
+# (Frozen units gain as much in this way as it costs.)
+_MAX_ROWS_IN_BLOCKS = 1500
+# A unit that is zero at all rows: the share of the rows' number that q is at least.
+_LEAST_SQUARES = 1e-30
+
+
+class WeightChain:
+    """The sweeps of one chain in the weights, for cells with an explicit matrix T.
+
+    Rows are scaled by the square root of their counts, so that the rows of ``features``
+    (one a cell) and the residuals are those of the model with the same noise for all.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n, n_cells)
+        T.
+    problem, moves, state, record, rng
+        As everywhere.
+    row_gram : callable, default=None
+        T diag(v) T' from v, where there is a faster way than a matrix product. Scales
+        are then also drawn with all weights integrated out (``collapsed``).
+    pairs : ndarray of shape (n_pairs, 2), default=None
+        With ``row_gram``: neighbouring cells, for exchanges of their variances.
+    unit_moves : UnitMoves, default=None
+        Proposals of new hyperplanes; None where T stays.
+    """
+
+    def __init__(
+        self,
+        features,
+        problem,
+        moves,
+        state,
+        record,
+        rng,
+        row_gram=None,
+        pairs=None,
+        unit_moves=None,
+    ):
+        self.root_counts = np.sqrt(problem.counts)
+        self.features = np.ascontiguousarray((features * self.root_counts[:, None]).T)
+        self.least_squares = _LEAST_SQUARES * problem.counts.sum()
+        self.squares = self._squares(self.features)
+        self.y = problem.y * self.root_counts
+        self.problem, self.moves, self.state = problem, moves, state
+        self.record, self.rng = record, rng
+        self.row_gram, self.pairs, self.next_cell = row_gram, pairs, 0
+        self.unit_moves = unit_moves
+        n_cells, n = self.features.shape
+        # Few units on many rows are cheaper to move one by one, given the others.
+        self.in_blocks = unit_moves is not None and n <= min(_MAX_ROWS_IN_BLOCKS, 2 * n_cells)
+        self.by_cells = row_gram is None and n_cells < n and not self.in_blocks
+        self.gram = self.features @ self.features.T if self.by_cells else None
+        self.weights = np.zeros(n_cells)
+
+    def _squares(self, features):
+        return np.maximum(np.einsum("ij,ij->i", features, features), self.least_squares)
+
+    def sweep(self, first, n_sweeps):
+        """Run sweeps, a joint draw of the weights every few (every one where α = 2)."""
+        stride = _SWEEPS_A_JOINT_DRAW if self.unit_moves is None else _SWEEPS_A_JOINT_DRAW_MOVING
+        stride = stride if self.problem.move_scales else 1
+        for start in range(first, first + n_sweeps, stride):
+            self._draw_jointly()
+            n = min(stride, first + n_sweeps - start)
+            self.moves.write(self.record, start, n)
+            if self.unit_moves is None:
+                still = np.empty((0, self.y.size))
+                self._sweep(start, n, still, np.empty(0), np.empty(0, dtype=bool))
+                continue
+            for sweep in range(start, start + n):
+                self._sweep_moving(sweep)
+            if self.by_cells:
+                self.gram = self.features @ self.features.T
+
+    def _sweep_moving(self, sweep):
+        """One sweep in which new hyperplanes are proposed for all units."""
+        planes, features = self.unit_moves.propose(slice(None))
+        accepted = np.zeros(len(planes), dtype=bool)
+        self._sweep(sweep, 1, features, self._squares(features), accepted)
+        self.unit_moves.planes[accepted] = planes[accepted]
+        record = self.record
+        if sweep >= 0 and (sweep + 1) % record.thin == 0:
+            record.cells[sweep // record.thin, len(planes) :] = self.unit_moves.planes.ravel()
+
+    def _sweep(self, first, n_sweeps, proposals, squares, accepted):
+        _sweep_units(
+            first,
+            n_sweeps,
+            self.features,
+            self.squares,
+            proposals,
+            squares,
+            accepted,
+            self.y,
+            self.root_counts,
+            self.weights,
+            self.problem,
+            self.state,
+            self.record,
+            self.rng,
+        )
+
+    def _draw_jointly(self):
+        """Draw log σ² and some scales with the weights integrated out, then all weights."""
+        # Weights far above the noise are given: they leave the matrices no digits.
+        limit = self.state.log_noise[0] + _LOG_MAX_SIGNAL
+        free = self.state.log_variances < limit
+        residual = self.y - self.weights[~free] @ self.features[~free]
+        self.problem = self.moves.update(
+            self.problem, self.state, partial(self._log_evidence, free, residual)
+        )
+        joint = self._joint(free, self.state.log_variances, residual)
+        if self.problem.move_noise:
+            self._move_noise(joint, free)
+        noise = exp(self.state.log_noise[0])
+        if self.row_gram is not None and self.problem.move_scales:
+            self._draw_scales(joint, noise, limit)
+            joint = self._joint(free, self.state.log_variances, residual)
+        elif self.in_blocks:
+            joint.set_noise(noise)
+            self._draw_in_blocks(joint)
+            joint = self._joint(free, self.state.log_variances, residual)
+        joint.set_noise(noise)
+        scale = np.exp(0.5 * self.state.log_variances[free])
+        self.weights[free] = scale * joint.draw(self.rng)
+
+    def _draw_in_blocks(self, joint):
+        """Draws of scales and hyperplanes of all units, all weights integrated out."""
+        order = self.rng.permutation(len(self.features))
+        planes, proposals = self.unit_moves.propose(order)
+        law = joint.inverse(), joint.y, self.problem, self.state, self.problem.counts.sum()
+        accepted = draw_in_blocks(order, self.features, proposals, *law, self.rng)
+        moved = order[accepted]
+        self.unit_moves.planes[moved] = planes[accepted]
+        self.squares[moved] = self._squares(proposals[accepted])
+
+    def _log_evidence(self, free, residual, log_variances):
+        """Free weights integrated out, the others given; both have to stay what they are."""
+        if ((log_variances < self.state.log_noise[0] + _LOG_MAX_SIGNAL) != free).any():
+            return -np.inf
+        fixed = log_variances[~free]
+        given = -0.5 * (fixed + self.weights[~free] ** 2 * np.exp(-fixed)).sum()
+        joint = self._joint(free, log_variances, residual)
+        return given + joint.set_noise(exp(self.state.log_noise[0]))
+
+    def _joint(self, free, log_variances, residual):
+        """The law of the free weights given the residual, by the smaller linear system."""
+        scale = np.exp(0.5 * log_variances[free])
+        if self.gram is not None:
+            gram = self.gram[np.ix_(free, free)] * np.outer(scale, scale)
+            return _JointByUnits(gram, scale * (self.features[free] @ residual), residual)
+        features = self.features if free.all() else self.features[free]
+        if self.row_gram is None:
+            design = features * scale[:, None]
+            return _JointByRows(features, scale, residual, design.T @ design)
+        gram = self.row_gram(np.exp(np.where(free, log_variances, -np.inf)))
+        gram *= np.outer(self.root_counts, self.root_counts)
+        return _JointByRows(features, scale, residual, gram)
+
+    def _move_noise(self, joint, free):
+        """A Metropolis step in log σ² with the free weights integrated out."""
+        within, n_rows = self.problem.within, self.problem.counts.sum()
+        n_repeats = n_rows - self.y.size
+        old = self.state.log_noise[0]
+        new = propose_log_noise(old, n_rows, self.rng)
+        log_ratio = log_noise_prior(new) - log_noise_prior(old)
+        # The same weights have to be free on the way back.
+        if ((self.state.log_variances < new + _LOG_MAX_SIGNAL) != free).any():
+            log_ratio = -np.inf
+        if log_ratio > -np.inf:
+            log_ratio += joint.set_noise(exp(new)) - joint.set_noise(exp(old))
+            log_ratio -= 0.5 * within * (exp(-new) - exp(-old)) + 0.5 * n_repeats * (new - old)
+        if -self.rng.standard_exponential() < log_ratio:
+            self.state.log_noise[0] = new
+
+    def _draw_scales(self, joint, noise, limit):
+        """Collapsed draws of the scales of the next cells in turn, and exchanges."""
+        inverse = inv(joint.gram + noise * np.eye(self.y.size), check_finite=False)
+        inverse = np.ascontiguousarray(inverse)
+        solved = inverse @ joint.y
+        arguments = (limit, self.features, inverse, solved, self.problem, self.state, self.rng)
+        stop = min(self.next_cell + _CELLS_A_PASS, len(self.features))
+        collapsed_pass(self.next_cell, stop, *arguments)
+        self.next_cell = stop % len(self.features)
+        exchange_pass(self.pairs, *arguments)
+
+
+class _JointByRows:
+    """Standardised weights z ~ N(0, I) given y = A'z + noise, by the n x n system.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n_units, n)
+    scale : ndarray of shape (n_units,)
+        A is ``features`` with its rows times these.
+    y : ndarray of shape (n,)
+    gram : ndarray of shape (n, n)
+        A'A.
+    """
+
+    def __init__(self, features, scale, y, gram):
+        self.features, self.scale, self.y, self.gram = features, scale, y, gram
+
+    def set_noise(self, noise):
+        """Factor the system for this noise variance; return the log evidence of y."""
+        self.noise = noise
+        system = self.gram.copy()
+        system.flat[:: system.shape[0] + 1] += noise
+        self.factor = cholesky(system, lower=True, overwrite_a=True, check_finite=False)
+        white = solve_triangular(self.factor, self.y, lower=True, check_finite=False)
+        return -np.log(np.diag(self.factor)).sum() - 0.5 * white @ white
+
+    def inverse(self):
+        """(A'A + σ² I)⁻¹ at the noise variance that was set."""
+        inverse = lapack.dpotri(self.factor, lower=1)[0]
+        return np.tril(inverse) + np.tril(inverse, -1).T
+
+    def draw(self, rng):
+        """Matheron's rule: a draw from the prior, corrected by what y says."""
+        z = rng.standard_normal(self.scale.size)
+        prior = (self.scale * z) @ self.features
+        error = self.y - prior - sqrt(self.noise) * rng.standard_normal(self.y.size)
+        solved = cho_solve((self.factor, True), error, check_finite=False)
+        return z + self.scale * (self.features @ solved)
+
+
+class _JointByUnits:
+    """The same by the M x M system, the posterior precision of z.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (n_units, n_units)
+        A A'.
+    linear : ndarray of shape (n_units,)
+        A y.
+    y : ndarray of shape (n,)
+    """
+
+    def __init__(self, gram, linear, y):
+        self.gram, self.linear, self.y = gram, linear, y
+
+    def set_noise(self, noise):
+        """Factor the system for this noise variance; return the log evidence of y."""
+        system = self.gram / noise
+        system.flat[:: system.shape[0] + 1] += 1.0
+        self.factor = cholesky(system, lower=True, overwrite_a=True, check_finite=False)
+        self.white = solve_triangular(
+            self.factor, self.linear / noise, lower=True, check_finite=False
+        )
+        quadratic = self.y @ self.y / noise - self.white @ self.white
+        log_determinant = np.log(np.diag(self.factor)).sum() + 0.5 * self.y.size * log(noise)
+        return -log_determinant - 0.5 * quadratic
+
+    def draw(self, rng):
+        """The posterior mean and a draw of the posterior's deviation in one solve."""
+        z = self.white + rng.standard_normal(self.white.size)
+        return solve_triangular(self.factor, z, lower=True, trans=1, check_finite=False)
+
+
+@kernel
+def _log_evidence_of_unit(q, p, ratio, noise):
+    """Of the residuals without a unit, from q, p and σ²/v, less what the unit has no part in."""
+    return 0.5 * (p * p / (noise * (ratio + q)) - log(ratio + q))
+
+
+@kernel
+def _sweep_units(
+    first,
+    n_sweeps,
+    features,
+    squares,
+    proposals,
+    proposed_squares,
+    accepted,
+    y,
+    root_counts,
+    weights,
+    problem,
+    state,
+    record,
+    rng,
+):
+    """Draw plane and (v_l, w_l) unit by unit, then the noise; record f and the weights.
+
+    With rows in ``proposals`` (n_units, n), new values of each unit, there is one sweep;
+    those that are ``accepted`` are marked there and written to ``features``.
+    """
+    n_units, n = features.shape
+    n_rows = problem.counts.sum()
+    moving = proposals.shape[0] > 0
+    residual = y - np.dot(weights, features)
+    for sweep in range(first, first + n_sweeps):
+        noise = exp(state.log_noise[0])
+        for unit in range(n_units if moving or problem.move_scales else 0):
+            row = features[unit]
+            weight, q = weights[unit], squares[unit]
+            p = np.dot(row, residual) + weight * q
+            if moving:
+                new = proposals[unit]
+                new_q = proposed_squares[unit]
+                new_p = np.dot(new, residual) + weight * np.dot(new, row)
+                ratio = noise * exp(min(-state.log_variances[unit], 600.0))
+                log_ratio = _log_evidence_of_unit(new_q, new_p, ratio, noise)
+                log_ratio -= _log_evidence_of_unit(q, p, ratio, noise)
+                if -rng.standard_exponential() < log_ratio:
+                    accepted[unit] = True
+                    # The old values leave with their weight; the new ones start at zero.
+                    for i in range(n):
+                        residual[i] += weight * row[i]
+                        row[i] = new[i]
+                    squares[unit] = new_q
+                    weight, q, p = 0.0, new_q, new_p
+            # The weight that fits best, given all others, and its noise variance.
+            best, error = p / q, noise / q
+            if problem.move_scales:
+                state.log_variances[unit] = move_log_variance(
+                    state.log_variances[unit],
+                    problem.log_units[unit],
+                    error,
+                    best * best,
+                    problem.table,
+                    problem.width,
+                    rng,
+                )
+            gain = 1.0 / (1.0 + error * exp(-state.log_variances[unit]))
+            drawn = gain * best + sqrt(gain * error) * rng.standard_normal()
+            change = weight - drawn
+            weights[unit] = drawn
+            for i in range(n):
+                residual[i] += change * row[i]
+        if problem.move_noise:
+            rss = problem.within + np.dot(residual, residual)
+            state.log_noise[0] = draw_log_noise(state.log_noise[0], n_rows, rss, rng)
+        if sweep >= 0:
+            record.log_noise[sweep] = state.log_noise[0]
+            for i in range(record.monitored.shape[0]):
+                j = record.monitored[i]
+                record.f[sweep, i] = (y[j] - residual[j]) / root_counts[j]
+            if (sweep + 1) % record.thin == 0:
+                kept = record.cells[sweep // record.thin]
+                for unit in range(n_units):
+                    kept[unit] = weights[unit]
+                    # Cells that new points split need their scales, too.
+                    if kept.shape[0] == 2 * n_units:
+                        kept[n_units + unit] = state.log_variances[unit] - problem.log_units[unit]

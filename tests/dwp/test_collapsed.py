@@ -1,0 +1,342 @@
+"""The exact output: the bound over all rows, and predictions given all rows."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+
+from skbayesnn import DeepWishartRegressor
+from skbayesnn.dwp import objective as ob
+from skbayesnn.dwp.collapsed import collapsed_loss_and_gradient, evidence
+from skbayesnn.dwp.kernels import squared_exponential
+from skbayesnn.dwp.prediction import SPARSE_JITTER, ExactOutput, SparseOutput, sparse_loss
+
+SMALL = {
+    "ab-gw, two targets": ob.Architecture(2, 2, 4, 6, 2, "ab-gw"),
+    "gw": ob.Architecture(2, 1, 4, 2, 3, "gw"),
+    "no hidden layer": ob.Architecture(2, 1, 4, 2, 0, "gw"),
+}
+
+
+def random_model(a, n_rows=7, n_draws=2, seed=0):
+    """A model away from its start, rows, targets and noise that the rows share."""
+    rng = np.random.default_rng(seed)
+    theta = 0.4 * rng.normal(size=a.size())
+    p = a.views(theta)
+    for name, value in p.items():
+        if name.startswith("left"):
+            value += np.eye(a.n_inducing)
+    X, Y = rng.normal(size=(n_rows, a.n_inputs)), rng.normal(size=(n_rows, a.n_targets))
+    return theta, X, Y, ob.draw_noise(a, rng, n_draws, 1)
+
+
+def reference(features, y, height, noise):
+    """scikit-learn's Gaussian process with this kernel, given the data."""
+    kernel = ConstantKernel(height) * RBF(1.0) + WhiteKernel(noise)
+    return GaussianProcessRegressor(kernel, optimizer=None).fit(features, y)
+
+
+def quick(**options):
+    """A model that is quick to fit."""
+    defaults = {"n_epochs": 40, "n_inducing": 15, "n_prediction_draws": 8, "random_state": 0}
+    return DeepWishartRegressor(**{**defaults, **options})
+
+
+def wave(n=60, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2, 2, (n, 2))
+    return X, 5 + 2 * np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=n)
+
+
+def test_evidence_is_that_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    features, Y = rng.normal(size=(12, 3)), rng.normal(size=(12, 2))
+    loss = evidence(features, Y, 0.4, np.log([0.2, 0.5]))[0]
+    expected = sum(
+        reference(features, Y[:, t], np.exp(0.4), noise).log_marginal_likelihood_value_
+        for t, noise in enumerate((0.2, 0.5))
+    )
+    # The jitter is 1e-10 of the diagonal.
+    np.testing.assert_allclose(loss, -expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_gradient(name):
+    a = SMALL[name]
+    theta, X, Y, noise = random_model(a)
+    _, exact, _ = collapsed_loss_and_gradient(a, theta, X, Y, noise)
+    numerical, step = np.empty_like(exact), 1e-5
+    for j in range(theta.size):
+        old, ends = theta[j], []
+        for shift in (step, -step):
+            theta[j] = old + shift
+            ends.append(collapsed_loss_and_gradient(a, theta, X, Y, noise)[0])
+        theta[j] = old
+        numerical[j] = (ends[0] - ends[1]) / (2 * step)
+    # Truncation is about step² = 1e-10, rounding 1e-15 / step = 1e-10.
+    np.testing.assert_allclose(exact, numerical, rtol=1e-6, atol=2e-8)
+    assert (a.views(exact)["values"] == 0).all()  # pseudo-observations play no part
+
+
+def test_annealing_weighs_the_divergences_alone():
+    a = SMALL["gw"]
+    theta, X, Y, noise = random_model(a)
+    values = [collapsed_loss_and_gradient(a, theta, X, Y, noise, w) for w in (0.0, 0.5, 1.0)]
+    assert values[0][0] == values[1][0] == values[2][0]
+    np.testing.assert_allclose(values[1][1], 0.5 * (values[0][1] + values[2][1]), atol=1e-12)
+    assert not np.allclose(values[0][1], values[2][1])
+
+
+@pytest.mark.parametrize("n_layers", [0, 2])
+def test_bound_is_above_that_of_pseudo_observations(n_layers):
+    """Whatever the pseudo-observations; the best ones at all rows leave no gap."""
+    a = ob.Architecture(2, 1, 7, 2, n_layers, "ab-gw")
+    theta, X, Y, noise = random_model(a, n_draws=1)
+    p = a.views(theta)
+    p["inducing"][:] = X
+    _, left, right = ob.Pass(a, p, X, noise).hidden(0)
+    if n_layers:
+        # A row at an inducing point has its features.
+        np.testing.assert_allclose(left, right, atol=1e-3)
+    deviation = np.exp(-0.5 * p["log_noise"][0])
+    best = deviation * np.eye(7), deviation * Y[:, 0]
+    gaps = []
+    for root, values in (best, (0.5 * best[0], best[1]), (best[0], best[1] + 0.3)):
+        p["root"][0], p["values"][0] = root, values
+        exact = collapsed_loss_and_gradient(a, theta, X, Y, noise)[0]
+        gaps.append(ob.loss_and_gradient(a, theta, X, Y, noise, 7)[0] - exact)
+    # Features differ by the root of the jitter, 1e-8, in each hidden layer.
+    np.testing.assert_allclose(gaps[0], 0, atol=1e-7 if n_layers == 0 else 1e-3)
+    assert min(gaps[1:]) > 0.01
+
+
+@pytest.mark.parametrize("n_layers", [0, 1, 3])
+def test_each_draw_predicts_as_scikit_learn_does_given_its_features(n_layers):
+    a = ob.Architecture(2, 2, 5, 3, n_layers, "ab-gw")
+    theta, X, Y, noise = random_model(a, n_rows=9, n_draws=3)
+    new = np.random.default_rng(1).normal(size=(4, 2))
+    means, variances = ExactOutput(a, theta, noise, X, Y).predict(new)
+    p = a.views(theta)
+    run = ob.Pass(a, p, np.vstack([X, new]), noise)
+    assert means.shape == variances.shape == (3 if n_layers else 1, 2, 4)
+    for d in range(len(means)):
+        features = run.hidden(d)[2]
+        for t in range(2):
+            sigma2 = np.exp(p["log_noise"][t])
+            gp = reference(features[:9], Y[:, t], np.exp(p["log_heights"][-1]), sigma2)
+            mean, std = gp.predict(features[9:], return_std=True)
+            np.testing.assert_allclose(means[d, t], mean, rtol=1e-6, atol=1e-8)
+            np.testing.assert_allclose(variances[d, t] + sigma2, std**2, rtol=1e-6)
+
+
+def test_without_hidden_layers_it_is_the_exact_gaussian_process():
+    X, y = wave()
+    y = y + np.cos(X[:, 1])
+    model = quick(n_layers=0, n_epochs=300).fit(X, y)
+    kernel = ConstantKernel() * RBF(np.ones(2)) + WhiteKernel(0.1)
+    gp = GaussianProcessRegressor(kernel, normalize_y=True).fit(X, y)
+    new = wave(20, seed=1)[0]
+    mean, std = gp.predict(new, return_std=True)
+    ours, our_std = model.predict(new, return_std=True)
+    # Both at the maximum of the evidence, which is flat: a thousandth of the spread of y.
+    np.testing.assert_allclose(ours, mean, atol=3e-3)
+    np.testing.assert_allclose(our_std, std, rtol=0.03)
+    np.testing.assert_allclose(
+        model.elbo_curve_[-1], gp.log_marginal_likelihood_value_ / 60, atol=1e-3
+    )
+
+
+def test_blocks_and_cache_change_nothing(monkeypatch):
+    X, y = wave()
+    model = quick().fit(X, y)
+    before = model.predict(X, return_std=True)
+    again = model.predict(X, return_std=True)
+    np.testing.assert_array_equal(before, again)
+    monkeypatch.setattr("skbayesnn.dwp.prediction.BLOCK", 7)
+    monkeypatch.setattr("skbayesnn.dwp.prediction.CACHE_BYTES", 0)
+    copy = pickle.loads(pickle.dumps(model))
+    np.testing.assert_allclose(copy.predict(X, return_std=True), before, rtol=1e-7)
+    assert copy._model.output._cache == {}
+
+
+def test_pickles_hold_no_factors():
+    X, y = wave(200)
+    model = quick(n_epochs=2, n_prediction_draws=50).fit(X, y)
+    model.predict(X)
+    kept = len(pickle.dumps(model._model.output._cache))
+    assert kept > 50 * 200**2 * 8
+    assert len(pickle.dumps(model)) < 0.05 * kept
+
+
+def test_which_output(monkeypatch):
+    X, y = wave()
+    assert quick(n_epochs=1).fit(X, y)._model.kind is ExactOutput
+    monkeypatch.setattr("skbayesnn.dwp.plan._EXACT_ROWS", 59)
+    monkeypatch.setattr("skbayesnn.dwp.model.SPARSE_ROWS", 20)
+    sparse = quick(n_epochs=1).fit(X, y)
+    assert sparse._model.kind is SparseOutput
+    assert sparse._model.output.points.shape == (20,)
+    assert quick(n_epochs=1).fit(X[1:], y[1:])._model.kind is ExactOutput
+    assert quick(n_epochs=1, output="inducing").fit(X, y)._model.rows == ()
+    exact = quick(n_epochs=1, output="exact", batch_size=10).fit(X, y)
+    assert exact._model.kind is ExactOutput
+    assert len(exact.elbo_curve_) == 1
+
+
+def test_a_stream_after_an_exact_fit_goes_on_from_it():
+    X, y = wave(120)
+    model = quick(n_epochs=200, n_inducing=40).fit(X, y)
+    new, truth = wave(200, seed=1)
+    exact = model.log_predictive_density(new, truth).mean()
+    model.partial_fit(X[:40], y[:40])
+    assert model.n_samples_seen_ == 160
+    assert model._model.rows == ()
+    # Pseudo-observations at 40 points hold nearly all that 120 rows say.
+    assert model.log_predictive_density(new, truth).mean() > exact - 0.3
+
+
+def test_held_out_rows_are_scored_given_the_others():
+    X, y = wave(80)
+    model = quick(early_stopping=True, n_epochs=300, n_iter_no_change=2).fit(X, y)
+    assert model.validation_scores_
+    # The truth has log density 2.5 in units of the spread of y, 1.4, over the noise, 0.1.
+    assert max(model.validation_scores_) > 0.5
+    assert len(model._model.rows[0]) == 72
+
+
+def test_learns_more_from_the_rows_than_pseudo_observations_do():
+    """Many rows, few inducing points: the exact output is not limited by them."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-6, 6, (200, 1))
+    y = np.sin(3 * X[:, 0]) + 0.1 * rng.normal(size=200)
+    new = np.linspace(-5.5, 5.5, 50)[:, None]
+    errors = [
+        np.sqrt(np.mean((quick(output=output, n_inducing=8, n_layers=0).fit(X, y).predict(new)
+                         - np.sin(3 * new[:, 0])) ** 2))
+        for output in ("exact", "inducing")
+    ]  # fmt: skip
+    assert errors[0] < 0.05
+    assert errors[1] > 0.3
+
+
+@pytest.mark.parametrize("output", ["exact", "sparse", "inducing"])
+def test_joint_draws(output):
+    X, y = wave()
+    model = quick(output=output).fit(X, y)
+    new = np.vstack([X[:2], X[:1] + 1e-6, [[1.5, -1.0]]])
+    draws = model.sample_y(new, 20_000, random_state=1)
+    mixture = model.predict_distribution(new)
+    # Four standard errors of 20,000 draws; the variance of a variance is about 2 its square.
+    error = 4 * mixture.std() / np.sqrt(20_000)
+    np.testing.assert_array_less(np.abs(draws.mean(axis=1) - mixture.mean()), error)
+    np.testing.assert_allclose(draws.var(axis=1), mixture.var(), rtol=0.06)
+    np.testing.assert_array_equal(draws, model.sample_y(new, 20_000, random_state=1))
+    # Two rows at one place share the function and differ by two draws of the noise.
+    difference = (draws[0] - draws[2]).var()
+    np.testing.assert_allclose(difference, 2 * model.noise_variance_, rtol=0.06)
+    assert model.sample_y(new).shape == (4, 1)
+
+
+def sparse_model(n_layers=2):
+    """Two targets, nine rows, four of which stand for the others."""
+    a = ob.Architecture(2, 2, 5, 3, n_layers, "ab-gw")
+    theta, X, Y, noise = random_model(a, n_rows=9, n_draws=3)
+    return a, theta, X, Y, noise, np.array([0, 3, 4, 7])
+
+
+def test_sparse_output_by_dense_algebra(monkeypatch):
+    monkeypatch.setattr("skbayesnn.dwp.prediction.BLOCK", 4)  # several blocks of rows
+    a, theta, X, Y, noise, points = sparse_model()
+    new = np.random.default_rng(1).normal(size=(6, 2))
+    output = SparseOutput(a, theta, noise, X, Y, points)
+    means, variances = output.predict(new)
+    p = a.views(theta)
+    run = ob.Pass(a, p, np.vstack([X, new]), noise)
+    height = np.exp(p["log_heights"][-1])
+    for d in range(3):
+        features = run.hidden(d)[2]
+        gram = squared_exponential(features, features, p["log_heights"][-1])
+        K, Kn, k = gram[np.ix_(points, points)], gram[points][:, :9], gram[9:][:, points]
+        K = K + SPARSE_JITTER * height * np.eye(4)
+        low_rank = Kn.T @ np.linalg.solve(K, Kn)
+        parts = output._decompose(features[:9], p)
+        for t in range(2):
+            sigma2 = np.exp(p["log_noise"][t])
+            B = K + Kn @ Kn.T / sigma2
+            expected = k @ np.linalg.solve(B, Kn @ Y[:, t]) / sigma2
+            np.testing.assert_allclose(means[d, t], expected, rtol=1e-6, atol=1e-8)
+            left = np.linalg.solve(K, k.T) - np.linalg.solve(B, k.T)
+            expected = height - np.einsum("ij,ji->i", k, left)
+            np.testing.assert_allclose(variances[d, t], expected, rtol=1e-6)
+            covariance = low_rank + sigma2 * np.eye(9)
+            bound = multivariate_normal.logpdf(Y[:, t], np.zeros(9), covariance)
+            bound -= (9 * height - low_rank.trace()) / (2 * sigma2)
+            _, _, values, _, totals, rest = parts
+            args = len(X), Y[:, t] @ Y[:, t], values, totals[:, t], rest
+            np.testing.assert_allclose(-sparse_loss(p["log_noise"][t], *args), bound, rtol=1e-6)
+
+
+@pytest.mark.parametrize("n_layers", [0, 2])
+def test_sparse_output_through_all_rows_is_exact(n_layers, monkeypatch):
+    monkeypatch.setattr("skbayesnn.dwp.prediction.SPARSE_JITTER", 1e-10)
+    a, theta, X, Y, noise, _ = sparse_model(n_layers)
+    new = np.random.default_rng(1).normal(size=(6, 2))
+    sparse = SparseOutput(a, theta, noise, X, Y, np.arange(9)).predict(new)
+    exact = ExactOutput(a, theta, noise, X, Y).predict(new)
+    # Features that nearly coincide make the most of the jitter.
+    np.testing.assert_allclose(sparse, exact, rtol=1e-4, atol=1e-5)
+
+
+def test_best_noise_maximises_the_bound():
+    a, theta, X, Y, noise, points = sparse_model()
+    Y[:, 1] *= 0.3
+    output = SparseOutput(a, theta, noise, X, Y, points)
+    found = output.best_noise()
+    parameters = a.views(theta)
+    run = ob.Pass(a, parameters, X, noise)
+    parts = [output._decompose(run.hidden(d)[2], parameters) for d in range(3)]
+    for t in range(2):
+        losses = [
+            sum(
+                sparse_loss(found[t] + e, 9, Y[:, t] @ Y[:, t], values, totals[:, t], rest)
+                for _, _, values, _, totals, rest in parts
+            )
+            for e in (-0.01, 0.0, 0.01)
+        ]
+        assert np.argmin(losses) == 1
+
+
+def test_sparse_output_knows_more_than_the_inducing_points(monkeypatch):
+    monkeypatch.setattr("skbayesnn.dwp.model.SPARSE_ROWS", 60)
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-6, 6, (200, 1))
+    y = np.sin(3 * X[:, 0]) + 0.1 * rng.normal(size=200)
+    new = np.linspace(-5.5, 5.5, 50)[:, None]
+    truth = np.sin(3 * new[:, 0])
+    fits = [
+        quick(output=output, n_inducing=11, n_layers=1, n_epochs=100).fit(X, y)
+        for output in ("sparse", "inducing")
+    ]
+    errors = [np.sqrt(np.mean((fit.predict(new) - truth) ** 2)) for fit in fits]
+    assert errors[0] < 0.5 * errors[1]
+    assert fits[0].noise_variance_ < fits[1].noise_variance_
+    before = fits[0].predict(new)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(fits[0])).predict(new), before)
+    fits[0].partial_fit(X[:50], y[:50])
+    assert fits[0]._model.rows == ()
+
+
+@pytest.mark.parametrize("output", ["exact", "sparse"])
+def test_functions_without_noise(output):
+    """The noise falls far below the height; rounding must not pass for information."""
+    rng = np.random.default_rng(0)
+    X, new = rng.uniform(-2, 2, (70, 2)), rng.uniform(-1.8, 1.8, (100, 2))
+    model = quick(output=output, n_layers=0, n_inducing=100, n_epochs=100)
+    model.fit(X, np.sin(2 * X[:, 0]) + X[:, 1] ** 2)
+    mean, std = model.predict(new, return_std=True)
+    errors = np.abs(mean - np.sin(2 * new[:, 0]) - new[:, 1] ** 2)
+    assert errors.max() < 0.05
+    assert (errors < 4 * std).mean() > 0.95

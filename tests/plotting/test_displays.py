@@ -1,0 +1,120 @@
+"""The displays draw what they are given."""
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import norm
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skbayesnn import UDNRegressor
+from skbayesnn.plotting import (
+    CalibrationDisplay,
+    DepthPosteriorDisplay,
+    PredictionIntervalDisplay,
+    PredictiveDensityDisplay,
+)
+from skbayesnn.predictive import PredictiveMixture
+
+matplotlib.use("agg")
+import matplotlib.pyplot as plt
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.uniform(-2, 2, size=60)})
+    y = np.sin(frame["age"].to_numpy()) + 0.1 * rng.normal(size=60)
+    pipe = make_pipeline(StandardScaler(), UDNRegressor(max_iter=10, random_state=0))
+    return pipe.fit(frame, y), frame, y
+
+
+def normals(n, std=1.0):
+    return PredictiveMixture([1.0], np.arange(float(n))[:, None], np.full((n, 1), std**2))
+
+
+def test_intervals_along_a_feature(fitted):
+    model, frame, y = fitted
+    _, ax = plt.subplots()
+    display = PredictionIntervalDisplay.from_estimator(model, frame, y, coverages=0.8, ax=ax)
+    assert display.ax_ is ax
+    assert ax.get_xlabel() == "age"
+    np.testing.assert_array_equal(display.line_.get_xdata(), np.sort(frame["age"]))
+    expected = model.predict(frame, quantiles=[0.1, 0.9])
+    np.testing.assert_allclose(display.intervals[0], expected)
+    order = np.argsort(frame["age"].to_numpy())
+    np.testing.assert_array_equal(display.points_.get_ydata(), y[order])
+
+
+def test_intervals_of_several_features_follow_the_median():
+    display = PredictionIntervalDisplay.from_predictions(normals(5)[[3, 0, 4, 1, 2]], np.zeros(5))
+    np.testing.assert_allclose(display.line_.get_ydata(), np.arange(5))
+    np.testing.assert_allclose(display.intervals[1][1], [norm.ppf(0.05), norm.ppf(0.95)], atol=1e-9)
+    assert len(display.bands_) == 2
+
+
+def test_density_curves_and_image(fitted):
+    model, frame, y = fitted
+    curves = PredictiveDensityDisplay.from_predictions(normals(3), [0.0, 1.0, 2.0])
+    assert len(curves.lines_) == 3
+    np.testing.assert_allclose(curves.density[1], norm.pdf(curves.grid, loc=1.0), rtol=1e-10)
+    image = PredictiveDensityDisplay.from_estimator(model, frame, y, n_points=50)
+    assert image.lines_ is None
+    assert image.image_.get_array().max() == 1.0
+    few = PredictiveDensityDisplay.from_estimator(model, frame[:2])
+    assert few.lines_[0].get_label().startswith("age = ")
+
+
+def test_too_many_densities_are_refused():
+    with pytest.raises(ValueError, match="choose up to 10 rows"):
+        PredictiveDensityDisplay.from_predictions(normals(11))
+    with pytest.raises(ValueError, match="lower 'n_points'"):
+        PredictiveDensityDisplay.from_predictions(normals(11), x=np.arange(11), n_points=10**6)
+    with pytest.raises(ValueError, match="one and the same input"):
+        PredictiveDensityDisplay.from_predictions(normals(11), x=np.zeros(11))
+    with pytest.raises(ValueError, match="x has 3 values"):
+        PredictiveDensityDisplay.from_predictions(normals(11), x=np.zeros(3))
+
+
+def test_depth(fitted):
+    model, frame, y = fitted
+    display = DepthPosteriorDisplay.from_estimator(model)
+    heights = [bar.get_height() for bar in display.bars_]
+    np.testing.assert_allclose(heights, model[-1].depth_posterior_)
+    assert display.mean_line_.get_xdata()[0] == pytest.approx(model[-1].expected_depth_)
+    search = GridSearchCV(model, {"udnregressor__width": [4]}, cv=2).fit(frame, y)
+    DepthPosteriorDisplay.from_estimator(search)
+    with pytest.raises(TypeError, match="StandardScaler has no depth_posterior_"):
+        DepthPosteriorDisplay.from_estimator(StandardScaler().fit(frame))
+
+
+def test_calibration_histogram_counts_the_transform():
+    y = np.arange(4.0) + norm.ppf([0.05, 0.15, 0.17, 0.95])
+    display = CalibrationDisplay.from_predictions(y, normals(4))
+    np.testing.assert_allclose(display.pit, [0.05, 0.15, 0.17, 0.95])
+    heights = [bar.get_height() for bar in display.bars_]
+    np.testing.assert_allclose(heights, np.array([1, 2, 0, 0, 0, 0, 0, 0, 0, 1]) * 10 / 4)
+
+
+def test_reliability_is_the_share_below_each_quantile(fitted):
+    model, frame, y = fitted
+    display = CalibrationDisplay.from_estimator(model, frame, y, kind="reliability")
+    share = np.mean(y <= model.predict(frame, quantiles=[0.3])[:, 0])
+    assert display.line_.get_ydata()[30] == pytest.approx(share)
+    with pytest.raises(ValueError, match="kind must be 'pit' or 'reliability'"):
+        CalibrationDisplay.from_estimator(model, frame, y, kind="qq")
+
+
+def test_several_targets_are_refused(fitted):
+    _, frame, y = fitted
+    model = UDNRegressor(max_iter=5, random_state=0).fit(frame, np.column_stack([y, -y]))
+    with pytest.raises(ValueError, match="several targets"):
+        PredictionIntervalDisplay.from_estimator(model, frame)
