@@ -11,8 +11,9 @@ at least 6 apart, at which the predictive density has exactly two maxima (of at 
 of the highest), each within 1 of its branch. "spread" is the correlation of the predicted with
 the true standard deviation. Seconds are of processor time, fit alone.
 
-Options of the model: half the default number of inducing inputs, which is plenty for one input,
-and no rows held out.
+The model has its defaults but for ``alpha_warmup``, a quarter: shapes gain from more steps at
+α = 1, tables lose by it. With a half one of five seeds of the heteroscedastic data is 0.154 nats
+from the truth (0.132 to 0.142 the others), with a quarter none is further than 0.138.
 
     python benchmarks/sip_shapes.py --seeds 0 1 2 3 4
 """
@@ -115,7 +116,7 @@ def main():
     parser.add_argument("--peers", action="store_true", help="also the peers")
     parser.add_argument(
         "--options",
-        default="n_inducing=25, early_stopping=False",
+        default="alpha_warmup=0.25",
         help="of SIPRegressor, as in a call",
     )
     options = parser.parse_args()

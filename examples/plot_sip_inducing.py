@@ -16,8 +16,9 @@ X = generator.uniform(-4, 4, (1000, 1))
 y = 7 * np.sin(X[:, 0]) + 2 * generator.normal(size=1000) * np.sin(X[:, 0]) + 10
 
 model = SIPRegressor(
-    inducing_inputs=np.full((20, 1), -1.0), n_draws=50, learning_rate=0.01, random_state=0
-)
+    inducing_inputs=np.full((20, 1), -1.0), n_draws=50, learning_rate=0.01, total_samples=1000,
+    random_state=0,
+)  # fmt: skip
 path = [np.full(20, -1.0)]
 for _ in range(200):  # passes over the data, ten steps each
     model.partial_fit(X, y)

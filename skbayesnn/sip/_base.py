@@ -17,7 +17,7 @@ from skbayesnn.sip.prediction import Predictor
 
 _JITTER = 1e-5
 _START_NOISE_VARIANCE = 0.3
-_MAX_HELD_OUT = 1000
+_MAX_HELD_OUT = 400
 # Rows over which the prior starts with variance one.
 _MAX_START_ROWS = 500
 
@@ -37,6 +37,7 @@ class SIPBase:
                 "alpha_divergence": [Interval(Real, 0, 1, "right")],
                 "kl_weight": [Interval(Real, 0, None, "left")],
                 "kl_warmup": [Interval(Real, 0, 1)],
+                "alpha_warmup": [Interval(Real, 0, 1)],
                 "discriminator_steps": [Interval(Integral, 1, None, "left")],
                 "learning_rate": [positive()],
                 "schedule": [Options(tuple(SCHEDULES))],
@@ -45,6 +46,7 @@ class SIPBase:
                 "early_stopping": both,
                 "validation_fraction": [Interval(Real, 0, 1, "neither")],
                 "n_iter_no_change": [positive(Integral)],
+                "total_samples": [positive(Integral), Options((None,))],
                 "n_posterior_draws": [positive(Integral)],
                 "normalize_X": both,
                 "normalize_y": both,
@@ -69,10 +71,12 @@ class SIPBase:
         )  # fmt: skip
         settings = Settings(
             batch_size=self.batch_size, n_draws=self.n_draws, kl_weight=float(self.kl_weight),
-            warmup_steps=self.kl_warmup * self.max_iter, width=self.width,
-            discriminator_steps=self.discriminator_steps,
+            warmup_steps=self.kl_warmup * self.max_iter,
+            alpha_warmup_steps=self.alpha_warmup * self.max_iter,
+            width=self.width, discriminator_steps=self.discriminator_steps,
         )  # fmt: skip
         self._inference = SIPInference(model, settings, self._generator)
+        self._noise_factor = 1.0
 
     def _start_inducing(self, X, scaled, generator):
         if self.inducing_inputs is not None:
@@ -102,13 +106,33 @@ class SIPBase:
 
     def _new_predictor(self, n_components):
         inference = self._inference
-        return Predictor(inference.model, inference.average, self.n_draws, n_components, self._seed)
+        predictor = Predictor(
+            inference.model, inference.average, self.n_draws, n_components, self._seed
+        )
+        predictor.noise_variance *= self._noise_factor
+        return predictor
 
     def _scorer(self, X, targets):
-        def score(average):
-            return float(self._mixture(self._new_predictor(100), X).logpdf(targets).mean())
+        return lambda average: self._mixture(self._new_predictor(100), X).logpdf(targets)
 
-        return score
+    def _calibrate_noise(self, X, targets):
+        """Raise the noise variance where rows held out from training are worse off without.
+
+        The noise that training finds is that of the training rows, which the prior's many
+        parameters have followed. The factor has the prior density 1/c² on c ≥ 1, so that a
+        handful of rows does not decide.
+        """
+        predictor = self._new_predictor(self.n_posterior_draws)
+        d = self._mixture(predictor, X)
+        factors = np.geomspace(1.0, 1e4, 61)
+        posterior = [
+            PredictiveMixture(d.weights, d.means, d.variances + (c - 1) * predictor.noise_variance)
+            .logpdf(targets)
+            .sum()
+            - 2 * np.log(c)
+            for c in factors
+        ]
+        self._noise_factor = float(factors[np.argmax(posterior)])
 
     @staticmethod
     def _mixture(predictor, X):
@@ -125,7 +149,9 @@ class SIPBase:
         """Attributes with which the estimator predicts as it stands."""
         inference = self._inference
         predictor = self._new_predictor(self.n_posterior_draws)
-        known = {k: v for k, v in vars(self).items() if k.startswith(("_X", "_y", "_seed"))}
+        known = {
+            k: v for k, v in vars(self).items() if k.startswith(("_X", "_y", "_seed", "_noise"))
+        }
         return {
             **known,
             "n_features_in_": self.n_features_in_,

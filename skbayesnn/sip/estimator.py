@@ -52,9 +52,13 @@ class SIPRegressor(
         Weight of the divergence between posterior and prior in the objective.
     kl_warmup : float, default=0.2
         Part of the training over which that weight rises from 0.
+    alpha_warmup : float, default=0.5
+        Part of the training over which α rises from a fifth of `alpha_divergence`: first every
+        draw learns the data's course, then the draws divide the data among them. A shorter
+        part favours the shape of the distributions, a longer one their means.
     discriminator_steps : int, default=1
         Steps of the classifier for each step of the model.
-    learning_rate : float, default=0.01
+    learning_rate : float, default=0.02
         Of Adam, at the start.
     schedule : {"cosine", "constant", "drop"}, default="cosine"
         How the learning rate falls over `max_iter` steps.
@@ -64,13 +68,18 @@ class SIPRegressor(
         Steps of the optimiser, in blocks of 50.
     early_stopping : bool, default=True
         Hold out rows, stop when their mean log density has not risen for
-        `n_iter_no_change` steps, and put back the best parameters. The parameters of the prior
-        are fitted without a prior of their own: for a few hundred rows of many inputs this
-        is what keeps them from following single rows.
+        `n_iter_no_change` steps, and put back the best parameters, if they are better than the
+        last by more than a standard error. Then raise the noise variance to what the rows held
+        out ask for. The parameters of the prior are fitted without a prior of their own: for a
+        few hundred rows of many inputs this is what keeps them from following single rows.
     validation_fraction : float, default=0.1
-        Part of the rows held out, 1000 rows at most.
+        Part of the rows held out, 400 rows at most.
     n_iter_no_change : int, default=1000
         Steps without a better score before training stops.
+    total_samples : int or None, default=None
+        Rows of the whole data, N in the objective, for ``partial_fit`` alone. By default the
+        rows it has been given so far, so that rows given twice count as two: give the number
+        where you pass over the same rows again and again.
     n_posterior_draws : int, default=500
         Components of the predictive mixtures.
     normalize_X, normalize_y : bool, default=True
@@ -98,7 +107,7 @@ class SIPRegressor(
     n_iter_ : int
         Steps taken.
     n_samples_seen_ : int
-        Rows that the divergence is weighed against.
+        Rows of ``fit``, and all that ``partial_fit`` was given since.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Where X has string column names.
@@ -114,7 +123,12 @@ class SIPRegressor(
     exactly. The classifier is a Gaussian discriminant with running moments plus a network,
     and sees inducing values with the noise of y added: without, it tells posterior from prior
     at once, and its divergence is far too small. The prior follows the gradient of both
-    divergences, not of one.
+    divergences, not of one. α rises, the noise variance is corrected on rows held out, and the
+    inducing inputs have four times the learning rate.
+
+    Draws of the fitted prior have the course of the data, but less spread: the weights are
+    independent and normal, so that the prior is close to Gaussian at each input, and it has
+    narrowed with the posterior while α was small.
 
     References
     ----------
@@ -147,14 +161,16 @@ class SIPRegressor(
         alpha_divergence=1.0,
         kl_weight=1.0,
         kl_warmup=0.2,
+        alpha_warmup=0.5,
         discriminator_steps=1,
-        learning_rate=0.01,
+        learning_rate=0.02,
         schedule="cosine",
         batch_size=100,
         max_iter=2000,
         early_stopping=True,
         validation_fraction=0.1,
         n_iter_no_change=1000,
+        total_samples=None,
         n_posterior_draws=500,
         normalize_X=True,
         normalize_y=True,
@@ -168,6 +184,7 @@ class SIPRegressor(
         self.alpha_divergence = alpha_divergence
         self.kl_weight = kl_weight
         self.kl_warmup = kl_warmup
+        self.alpha_warmup = alpha_warmup
         self.discriminator_steps = discriminator_steps
         self.learning_rate = learning_rate
         self.schedule = schedule
@@ -176,6 +193,7 @@ class SIPRegressor(
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.total_samples = total_samples
         self.n_posterior_draws = n_posterior_draws
         self.normalize_X = normalize_X
         self.normalize_y = normalize_y
@@ -221,7 +239,8 @@ class SIPRegressor(
         held_out = None
         if self.early_stopping:
             rows, other = self._split(len(y))
-            held_out = self._scorer(scaled[other], targets[other])
+            other = scaled[other], targets[other]
+            held_out = self._scorer(*other)
             scaled, targets = scaled[rows], targets[rows]
         inference = self._inference
         inference.attach(scaled, targets, held_out=held_out)
@@ -237,6 +256,10 @@ class SIPRegressor(
             patience=max(1, self.n_iter_no_change // STEPS_A_BLOCK),
             callbacks=tasks,
         )
+        if self.early_stopping:
+            if inference.last is not None:
+                inference.prefer_last()
+            self._calibrate_noise(*other)
         inference.detach()
         self.loss_curve_, self.validation_scores_ = record.losses, record.scores
         self._publish()
@@ -248,8 +271,10 @@ class SIPRegressor(
         """Take one pass over a batch of a stream, in memory bounded by the batch.
 
         Inputs and targets are standardised, and the inducing inputs placed, by the first
-        batch: let it have a few hundred rows. The divergence is weighed against all rows seen
-        so far; the learning rate is constant. After a ``fit`` training goes on from it.
+        batch: let it have a few hundred rows, in no order. The learning rate is constant, and
+        the weights of the objective warm up over `max_iter` steps, as in ``fit``. The
+        divergence is weighed against `total_samples` rows: by default all that were given so
+        far, each call's counted as new ones. After a ``fit`` training goes on from it.
 
         Parameters
         ----------
@@ -278,7 +303,8 @@ class SIPRegressor(
             self.n_samples_seen_, self.loss_curve_, self.validation_scores_ = 0, [], []
         targets = (y - self._y_offset) / self._y_scale
         inference, safe = self._inference, self._inference.state()
-        inference.attach(self._scaled(X), targets, n_total=self.n_samples_seen_ + len(y))
+        n_total = self.total_samples or self.n_samples_seen_ + len(y)
+        inference.attach(self._scaled(X), targets, n_total=n_total)
         loss = inference.run(inference.n_batches, self.learning_rate)
         inference.detach()
         if inference.non_finite() or not np.isfinite(loss):

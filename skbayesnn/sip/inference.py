@@ -1,8 +1,12 @@
 """Training of a sparse implicit process by the package's one loop (section 3 of the paper).
 
 What makes it converge: a classifier that is right in its first two moments at every step, the
-KL terms warmed up, decaying rates, and an exponential average of the parameters to predict
-with.
+KL terms warmed up, α raised from a fifth of its final value, decaying rates, and an exponential
+average of the parameters to predict with.
+
+With α = 1 from the start a row is explained by the few draws that fit it, the others learn little
+from it, and the mean function stays rough: on concrete the CRPS was a tenth larger than with α
+raised over the first half. With a small α throughout two modes become one.
 """
 
 from dataclasses import dataclass
@@ -14,6 +18,13 @@ from skbayesnn.numerics.training import Trainable
 from skbayesnn.sip.discriminator import Discriminator
 
 STEPS_A_BLOCK = 50
+ALPHA_START = 0.2
+"""α at the start, as a part of its final value."""
+INDUCING_RATE = 4.0
+"""Factor on the learning rate of the inducing inputs.
+
+From one point they spread over the data with 4, and hardly with 1; with 10 they overshoot.
+"""
 
 
 @dataclass
@@ -29,6 +40,8 @@ class Settings:
         β once warm.
     warmup_steps : float
         Steps over which β rises from 0.
+    alpha_warmup_steps : float
+        Steps over which α rises from a fifth of the model's to all of it.
     averaging : float
         Weight of the past in the average of the parameters, a step.
     discriminator_steps : int
@@ -41,6 +54,7 @@ class Settings:
     n_draws: int = 100
     kl_weight: float = 1.0
     warmup_steps: float = 0.0
+    alpha_warmup_steps: float = 0.0
     averaging: float = 0.99
     discriminator_steps: int = 1
     width: int = 50
@@ -70,22 +84,23 @@ class SIPInference(Trainable):
         self.adam = Adam(list(model.blocks.values()), dtype=model.dtype)
         self.average = model.theta.astype(np.float64)
         self.n_steps = 0
+        self.final_alpha = model.alpha
         self.discriminator_losses, self.divergences = [], []
-        self.held_out = None
+        self.held_out = self.best_rows = self.last = None
 
     def attach(self, X, y, n_total=None, held_out=None):
-        """Give it the rows to learn from, and perhaps a function that scores it."""
+        """Give it the rows to learn from, and perhaps the log density of held-out rows."""
         self.X, self.y = np.asarray(X, self.model.dtype), np.asarray(y, np.float64)
         self.n_total = float(n_total or len(y))
         # Batches of nearly the same size, every row in one of them.
         self.n_batches = -(-len(y) // min(self.settings.batch_size, len(y)))
         self.n_rows = STEPS_A_BLOCK * (len(y) // self.n_batches)
         self.batches = []
-        self.held_out = held_out
+        self.held_out, self.best_rows, self.last = held_out, None, None
 
     def detach(self):
         """Let go of the rows."""
-        self.X = self.y = self.held_out = None
+        self.X = self.y = self.held_out = self.best_rows = self.last = None
         self.batches = []
 
     def _next_rows(self):
@@ -105,11 +120,17 @@ class SIPInference(Trainable):
             for _ in range(s.discriminator_steps):
                 told_apart.append(self.discriminator.step(seen, rate))
 
-        rates = np.full(len(self.model.blocks), rate)
+        rates = [
+            rate * (INDUCING_RATE if name == "inducing inputs" else 1.0)
+            for name in self.model.blocks
+        ]
+        rates = np.array(rates)
         with np.errstate(all="ignore"):
             for _ in range(n_steps):
                 rows = self._next_rows()
                 weight = s.kl_weight * min(1.0, (self.n_steps + 1) / max(1.0, s.warmup_steps))
+                warm = min(1.0, (self.n_steps + 1) / max(1.0, s.alpha_warmup_steps))
+                self.model.alpha = self.final_alpha * (ALPHA_START + (1 - ALPHA_START) * warm)
                 try:
                     loss, divergence = self.model.loss_and_gradient(
                         self.X[rows], self.y[rows], self.n_total, weight, s.n_draws,
@@ -130,7 +151,24 @@ class SIPInference(Trainable):
         return float(np.mean(losses))
 
     def score(self):
-        return np.nan if self.held_out is None else self.held_out(self.average)
+        if self.held_out is None:
+            return np.nan
+        rows = self.held_out(self.average)
+        self.last = rows, self.state()
+        if self.best_rows is None or rows.mean() > self.best_rows.mean():
+            self.best_rows = rows
+        return float(rows.mean())
+
+    def prefer_last(self):
+        """Back to the last parameters, unless held-out rows say that the best are better.
+
+        Held-out rows are few. The last parameters profit from the falling learning rate: the
+        best are kept only where they win by more than the standard error of the difference.
+        """
+        rows, state = self.last
+        lead = self.best_rows - rows
+        if lead.mean() <= lead.std() / np.sqrt(max(1, len(lead) - 1)):
+            self.restore(state)
 
     def state(self):
         return (

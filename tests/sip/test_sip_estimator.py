@@ -1,10 +1,13 @@
 """The estimator: attributes, shapes, seeds, streams, callbacks, and hard cases."""
 
+import copy
 import pickle
 import threading
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
+from scipy.stats import norm
 from sklearn.callback import ScoringMonitor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
@@ -125,8 +128,7 @@ def test_two_modes():
         n_inducing=20,
         n_draws=50,
         width=30,
-        learning_rate=0.01,
-        max_iter=1600,
+        max_iter=1200,
         early_stopping=False,
         random_state=0,
     ).fit(X, y)
@@ -164,11 +166,11 @@ def test_inducing_inputs_spread_from_one_point():
     X, y = wave(300)
     start = np.zeros((10, 1))
     model = SIPRegressor(
-        **{**SMALL, "n_inducing": 3}, inducing_inputs=start, max_iter=1000, random_state=0,
-        learning_rate=0.02,
-    ).fit(X, y)  # fmt: skip
+        **{**SMALL, "n_inducing": 3}, inducing_inputs=start, max_iter=800, random_state=0
+    ).fit(X, y)
     assert model.inducing_inputs_.shape == (10, 1)
-    assert np.ptp(model.inducing_inputs_) > 1.0
+    assert model.inducing_inputs_.std() > 0.6 * X.std()
+    assert np.ptp(model.inducing_inputs_) > 0.75 * np.ptp(X)
     with pytest.raises(ValueError, match="2 instead"):
         SIPRegressor(inducing_inputs=np.zeros((3, 2))).fit(X, y)
 
@@ -180,7 +182,51 @@ def test_early_stopping_puts_back_the_best():
     scores = model.validation_scores_
     best = int(np.argmax(scores))
     assert len(scores) == min(best + 3, 20)
-    assert model.n_iter_ == 50 * (best + 1)
+    # The last parameters are kept where they are not clearly worse.
+    assert model.n_iter_ in (50 * (best + 1), 50 * len(scores))
+
+
+@pytest.mark.parametrize("clear", [True, False])
+def test_best_parameters_win_by_a_standard_error(fitted, clear):
+    inference = copy.deepcopy(fitted[0]._inference)
+    X, y = np.zeros((4, 1)), np.zeros(4)
+    # Leads of 1 ± 0.5 (standard error 0.29), or of 1 ± 3 (1.7).
+    lead = 1 + (0.5 if clear else 3.0) * np.array([1, -1, 1, -1])
+    rows = [np.full(4, 2.0), 2.0 - lead]
+    inference.attach(X, y, held_out=lambda average: rows.pop(0))
+    inference.average[:] = 1.0
+    assert inference.score() == 2.0
+    best = inference.state()
+    inference.average[:] = 2.0
+    assert inference.score() == 1.0
+    inference.restore(best)
+    inference.prefer_last()
+    assert inference.average[0] == (1.0 if clear else 2.0)
+
+
+def test_noise_is_raised_to_what_held_out_rows_ask_for(fitted):
+    model, X, _ = fitted
+    model = copy.deepcopy(model)
+    scaled = model._scaled(X)
+    d = model._mixture(model._new_predictor(100), scaled)
+    noise = model._predictor.noise_variance
+    rng = np.random.default_rng(0)
+    targets = d.mean() + np.sqrt(d.var() + 8 * noise) * rng.normal(size=len(X))
+
+    def minus_log_posterior(log_c):
+        scale = np.sqrt(d.variances + (np.exp(log_c) - 1) * noise)
+        p = norm.pdf(targets[:, None], d.means, scale).mean(axis=1)
+        return 2 * log_c - np.log(p).sum()
+
+    model._calibrate_noise(scaled, targets)
+    expected = np.exp(minimize_scalar(minus_log_posterior, bounds=(0, 5), method="bounded").x)
+    assert 6 < expected < 12
+    # Half a step of the grid, on a log scale, and a little for 500 draws against 100.
+    assert abs(np.log(model._noise_factor / expected)) < 0.12
+    assert model._new_predictor(100).noise_variance == pytest.approx(noise * model._noise_factor)
+    model._noise_factor = 1.0
+    model._calibrate_noise(scaled[:1], d.mean()[:1])
+    assert model._noise_factor == 1.0
 
 
 def test_streams():
@@ -192,15 +238,41 @@ def test_streams():
     assert model.n_iter_ == 360
     assert len(model.loss_curve_) == 120
     assert model.score(X, y) > 0.9
-    copy = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(copy.predict(X), model.predict(X))
-    for m in (model, copy):
+    other = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(other.predict(X), model.predict(X))
+    for m in (model, other):
         m.partial_fit(X, y)
-    np.testing.assert_array_equal(copy.predict(X), model.predict(X))
+    np.testing.assert_array_equal(other.predict(X), model.predict(X))
     size = len(pickle.dumps(model))
     for _ in range(3):
         model.partial_fit(X, y)
     assert len(pickle.dumps(model)) < size + 2000  # bounded memory
+
+
+def test_passes_over_the_same_rows_count_once_if_asked():
+    X, y = wave(60)
+    divergences = []
+    for total in (None, 60):
+        model = SIPRegressor(**SMALL, max_iter=30, total_samples=total, random_state=0)
+        for _ in range(60):
+            model.partial_fit(X, y)
+        assert model.n_samples_seen_ == 3600
+        assert model._inference.n_total == (total or 3600)
+        divergences.append(np.mean(model.divergence_curve_[-10:]))
+    # Against 3600 rows the divergence hardly counts, and grows.
+    assert divergences[1] < 0.8 * divergences[0]
+
+
+def test_alpha_rises():
+    X, y = wave(60)
+    model = SIPRegressor(**SMALL, max_iter=100, alpha_divergence=0.8, random_state=0)
+    seen = []
+    for _ in range(3):
+        model.partial_fit(X, y)
+        seen.append(model._inference.model.alpha)
+    # From a fifth of 0.8, 1/50 of the rest a step.
+    np.testing.assert_allclose(seen, [0.8 * (0.2 + 0.8 * k / 50) for k in (1, 2, 3)])
+    assert model.fit(X, y)._inference.model.alpha == 0.8
 
 
 def test_a_bad_batch_leaves_the_model_unchanged():
@@ -311,6 +383,8 @@ def test_diverging_rate_recovers_or_names_the_cause():
         {"n_inducing": 0},
         {"n_draws": 1},
         {"alpha_divergence": 0.0},
+        {"alpha_warmup": -0.1},
+        {"total_samples": 0},
         {"kl_warmup": 1.5},
         {"learning_rate": 0.0},
         {"batch_size": 0.5},
