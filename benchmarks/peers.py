@@ -40,7 +40,7 @@ def gaussian_process(X, y, kernel=ard):
     few, many = order[:GP_FIT_ROWS], order[:GP_ROWS]
     kernel = ConstantKernel(1.0, (1e-3, 1e3)) * kernel(X.shape[1]) + WhiteKernel(0.1, (1e-8, 10))
     process = GaussianProcessRegressor(
-        kernel, normalize_y=True, n_restarts_optimizer=1, random_state=0
+        kernel, normalize_y=True, n_restarts_optimizer=2, random_state=0
     )
     model = make_pipeline(StandardScaler(), process)
     with warnings.catch_warnings():
