@@ -1,6 +1,7 @@
 """Accuracy of the stable network: the paper's tables (Loría and Bhadra, 2024) beside ours.
 
     python benchmarks/stable.py functions
+    python benchmarks/stable.py grid
     python benchmarks/stable.py oblique
     python benchmarks/stable.py taipei --data-dir DIR
     python benchmarks/stable.py sp500 --data-dir DIR
@@ -16,6 +17,9 @@ about 0.4 to all), "crps" that of the predictive distribution for new noisy valu
 ``oblique``: a jump of 5 across a hyperplane that five, or ten, standard normal inputs have an
 equal part in, 200 rows, noise of standard deviation 0.5; 500 units that move beside 500 that do
 not. Errors as in ``functions``.
+
+``grid``: two jumps that cross, ten data sets: error, convergence of f at training points and of
+its mean given each draw at test points, and processor time of a chain with its predictions.
 
 ``taipei``: Table 1, real estate on standardised longitude and latitude, 10 random splits
 276/138, standardised prices; the paper's best is a mean absolute error of 0.402 (a Bayesian
@@ -57,6 +61,7 @@ from sklearn.preprocessing import StandardScaler
 from uci import load
 
 from skbayesnn import StableNNRegressor, StableNNRegressorCV
+from skbayesnn.numerics.diagnostics import effective_sample_size, r_hat
 
 NOISE = 0.5
 LINE = {
@@ -209,6 +214,34 @@ def oblique(options):
             report("  " + label, rows)
 
 
+def grid(options):
+    """Section 4.2: the 7 x 7 grid, four chains of 3000 sweeps of which 1000 warm up."""
+    function, X, X_test = PLANE["two jumps that cross"], square(7), square(9)
+    truth, truth_test = function(*X.T), function(*X_test.T)
+    model = StableNNRegressor(1.0, n_chains=4, n_warmup=1000, n_draws=1000, thin=2, random_state=0)
+    compiled = StableNNRegressor(n_chains=1, n_warmup=10, n_draws=10, random_state=0)
+    compiled.fit(X, truth).predict(X_test)
+    print("data set  error  R-hat (training, test)  effective sample of 8000 (training, test)  s")
+    rows = []
+    for seed in options.splits:
+        y = truth + NOISE * np.random.default_rng(seed).normal(size=len(X))
+        begin = time.process_time()
+        model.fit(X, y)
+        law = model.predict_distribution(X_test)
+        seconds = (time.process_time() - begin) / model.n_chains
+        # One value a draw, of each second sweep: effective samples count draws.
+        draws = law.means.T.reshape(model.n_chains, model.n_draws, len(X_test))
+        error = np.abs(law.quantile(0.5)[:, 0] - truth_test).mean()
+        rows.append(
+            (
+                error, model.r_hat_.max(), r_hat(draws).max(),
+                model.effective_sample_size_.min(), effective_sample_size(draws).min(), seconds,
+            )
+        )  # fmt: skip
+        print(f"{seed:8d} " + "  ".join(f"{value:.4g}" for value in rows[-1]), flush=True)
+    print("    mean " + "  ".join(f"{value:.4g}" for value in np.mean(rows, axis=0)))
+
+
 def read(folder, name):
     """Column names and rows of a table."""
     path = folder / f"{name}.csv.gz"
@@ -288,7 +321,7 @@ def uci(options):
 def main():
     warnings.simplefilter("ignore", ConvergenceWarning)
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("part", choices=["functions", "oblique", "taipei", "sp500", "uci"])
+    parser.add_argument("part", choices=["functions", "grid", "oblique", "taipei", "sp500", "uci"])
     parser.add_argument("--data-dir", default=os.environ.get("SKBAYESNN_DATA"), type=Path)
     parser.add_argument("--sets", nargs="+", default=["boston", "concrete", "energy", "yacht"])
     parser.add_argument("--splits", nargs="+", type=int, help="numbers of splits or data sets")
@@ -297,12 +330,12 @@ def main():
     options = parser.parse_args()
     if options.splits is None:
         options.splits = range(5 if options.part in ("oblique", "uci") else 10)
-    if options.part not in ("functions", "oblique") and not (
+    if options.part not in ("functions", "grid", "oblique") and not (
         options.data_dir and options.data_dir.is_dir()
     ):
         sys.exit("Give the folder of the tables by --data-dir or SKBAYESNN_DATA.")
-    parts = {"functions": functions, "oblique": oblique, "taipei": taipei, "sp500": sp500}
-    (parts | {"uci": uci})[options.part](options)
+    parts = {"functions": functions, "grid": grid, "oblique": oblique}
+    (parts | {"taipei": taipei, "sp500": sp500, "uci": uci})[options.part](options)
 
 
 if __name__ == "__main__":
