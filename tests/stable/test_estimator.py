@@ -55,7 +55,7 @@ def table():
 @pytest.mark.filterwarnings("ignore:The rows of X are nearly the same")
 @parametrize_with_checks(
     [
-        StableNNRegressor(),
+        StableNNRegressor(n_warmup=150, n_draws=150),
         StableNNRegressor(0.6, cells="sampled", n_units=50, n_warmup=50, n_draws=25),
     ]
 )
