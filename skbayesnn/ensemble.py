@@ -71,12 +71,9 @@ def _with_seed(estimator, seed):
     return estimator.set_params(**{name: rng.randint(2**31 - 1) for name in names})
 
 
-def _members_can(name):
-    def check(self):
-        members = getattr(self, "estimators_", [self.estimator])
-        return hasattr(members[0], name)
-
-    return available_if(check)
+def _can_go_on(ensemble):
+    members = getattr(ensemble, "estimators_", [ensemble.estimator])
+    return hasattr(members[0], "partial_fit")
 
 
 class EnsembleRegressor(SeveralTargetsMixin, MetaEstimatorMixin, RegressorMixin, BaseEstimator):
@@ -184,7 +181,7 @@ class EnsembleRegressor(SeveralTargetsMixin, MetaEstimatorMixin, RegressorMixin,
         """
         return self._train(self._new_members(), "fit", X, y)
 
-    @_members_can("partial_fit")
+    @available_if(_can_go_on)
     def partial_fit(self, X, y):
         """Go on with every member, on new rows.
 

@@ -12,10 +12,6 @@ and keeps the drift (the largest error of an entry over the largest entry) below
 ``DRIFT_BOUND``, as the tests measure over random and over the sampler's own changes.
 """
 
-from math import log
-
-import numpy as np
-
 from skbayesnn.numerics.jit import kernel
 
 DRIFT_BOUND = 1e-8
@@ -42,32 +38,6 @@ def shift_inverse(inverse, g, factor):
         scaled = factor * g[i]
         for j in range(n):
             inverse[i, j] -= scaled * g[j]
-
-
-@kernel
-def rank_one_change(inverse, u, change):
-    """Follow M + c u u' in the inverse of M, and return what its log-determinant gains.
-
-    Parameters
-    ----------
-    inverse : ndarray of shape (n, n)
-        M⁻¹. Overwritten by that of the changed matrix.
-    u : ndarray of shape (n,)
-    change : float
-        c, of either sign.
-
-    Returns
-    -------
-    log_ratio : float
-        log det(M + c u u') - log det M. NaN where the changed matrix is not positive
-        definite to rounding; ``inverse`` is then left as it was.
-    """
-    g = np.dot(inverse, u)
-    ratio = 1.0 + change * np.dot(u, g)
-    if not ratio > 0.0:
-        return np.nan
-    shift_inverse(inverse, g, change / ratio)
-    return log(ratio)
 
 
 @kernel

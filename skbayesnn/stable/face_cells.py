@@ -12,7 +12,7 @@ from skbayesnn.stable import plane, plane_split
 from skbayesnn.stable.chain import new_record, start_state
 from skbayesnn.stable.hyper import HyperMoves
 from skbayesnn.stable.joint import Families
-from skbayesnn.stable.splitting import MAX_LOG_VARIANCE, split_draws
+from skbayesnn.stable.splitting import MAX_LOG_VARIANCE, groups, split_draws
 from skbayesnn.stable.units import WeightChain
 
 # Joint draws at m new points need the n + m points' cells: about (n + m)²/2, some 1000 bytes
@@ -91,13 +91,8 @@ class FaceCells:
         means = location.signs.astype(np.float32) @ draws[:, :n_cells].T
         means = np.ascontiguousarray(means, dtype=np.float64)
         variances = np.zeros_like(means)
-        # Cell by cell, as the rows that split a cell share the order of its draws.
         rows = np.repeat(np.arange(len(X)), np.diff(location.start))
-        by_cell = np.argsort(location.crossed, kind="stable")
-        cells, starts = np.unique(location.crossed[by_cell], return_index=True)
-        stops = np.append(starts[1:], by_cell.size)[: cells.size]
-        for cell, start, stop in zip(cells, starts, stops, strict=True):
-            part = by_cell[start:stop]
+        for cell, part in groups(location.crossed):
             share = location.share[part]
             log_scales = draws[:, n_cells + cell]
             z = split_draws(levels, log_scales, np.log(share), np.log1p(-share), problem.table)

@@ -16,7 +16,7 @@ from skbayesnn.stable.line import (
     log_evidence,
     sweep_line,
 )
-from skbayesnn.stable.splitting import MAX_LOG_VARIANCE, split_draws
+from skbayesnn.stable.splitting import MAX_LOG_VARIANCE, groups, split_draws
 
 _SWEEPS_A_MOVE = 5
 
@@ -111,11 +111,8 @@ class LineCells:
             z = np.repeat((log_left - log_right)[:, None], log_noise.size, axis=1)
         if problem.move_scales:
             split = np.flatnonzero(np.isfinite(log_left) & np.isfinite(log_right))
-            split = split[np.argsort(cell[split], kind="stable")]
-            cells, starts = np.unique(cell[split], return_index=True)
-            stops = np.append(starts[1:], split.size)[: cells.size]
-            for j, start, stop in zip(cells, starts, stops, strict=True):
-                rows = split[start:stop]
+            for j, places in groups(cell[split]):
+                rows = split[places]
                 z[rows] = split_draws(
                     levels, log_scales[:, j], log_left[rows], log_right[rows], problem.table
                 )

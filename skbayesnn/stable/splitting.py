@@ -122,6 +122,26 @@ def split_share(u, t, log_rho, log_rest, table, workspace):
     return split_quantile(u, n, workspace)
 
 
+def groups(cells):
+    """Places of equal entries, for each distinct cell in increasing order.
+
+    Rows that split a cell share the order of its draws.
+
+    Parameters
+    ----------
+    cells : ndarray of int, shape (n,)
+
+    Yields
+    ------
+    cell : int
+    places : ndarray of int
+        Where it stands in ``cells``, in increasing order.
+    """
+    order = np.argsort(cells, kind="stable")
+    distinct, starts = np.unique(cells[order], return_index=True)
+    yield from zip(distinct, np.split(order, starts)[1:], strict=True)
+
+
 def split_draws(levels, log_scales, log_rho, log_rest, table):
     """Split one cell at several places, for all draws of its scale.
 

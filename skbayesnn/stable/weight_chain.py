@@ -19,7 +19,7 @@ from functools import partial
 from math import exp, log, sqrt
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, inv, lapack, solve_triangular
+from scipy.linalg import cho_solve, cholesky, lapack, solve_triangular
 
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.stable.collapsed import collapsed_pass, exchange_pass
@@ -156,14 +156,15 @@ class WeightChain:
         if self.problem.move_noise:
             self._move_noise(joint, free)
         noise = exp(self.state.log_noise[0])
-        if self.row_gram is not None and self.problem.move_scales:
-            self._draw_scales(joint, noise, limit)
-            joint = self._joint(free, self.state.log_variances, residual)
-        elif self.in_blocks:
-            joint.set_noise(noise)
-            self._draw_in_blocks(joint)
-            joint = self._joint(free, self.state.log_variances, residual)
         joint.set_noise(noise)
+        collapsed = self.row_gram is not None and self.problem.move_scales
+        if collapsed or self.in_blocks:
+            if collapsed:
+                self._draw_scales(joint, limit)
+            else:
+                self._draw_in_blocks(joint)
+            joint = self._joint(free, self.state.log_variances, residual)
+            joint.set_noise(noise)
         scale = np.exp(0.5 * self.state.log_variances[free])
         self.weights[free] = scale * joint.draw(self.rng)
 
@@ -216,10 +217,9 @@ class WeightChain:
         if -self.rng.standard_exponential() < log_ratio:
             self.state.log_noise[0] = new
 
-    def _draw_scales(self, joint, noise, limit):
+    def _draw_scales(self, joint, limit):
         """Collapsed draws of the scales of the next cells in turn, and exchanges."""
-        inverse = inv(joint.gram + noise * np.eye(self.y.size), check_finite=False)
-        inverse = np.ascontiguousarray(inverse)
+        inverse = np.ascontiguousarray(joint.inverse())
         solved = inverse @ joint.y
         arguments = (limit, self.features, inverse, solved, self.problem, self.state, self.rng)
         stop = min(self.next_cell + _CELLS_A_PASS, len(self.features))
