@@ -3,15 +3,19 @@
 Nine standard tables on their 90/10 splits and the Taipei real estate (all columns, splits of the
 same kind at random), each model with one setting for all of them, chosen without a look at test
 rows. Prints a table each for log predictive density, CRPS, RMSE, coverage and mean width of 90 %
-intervals, and seconds of processor time for the fit, with the mean rank of each model; writes
-every score to a file. Peers: see ``peers.py``.
+intervals, and seconds of processor time for the fit, over the splits that all models of a row
+have, with the mean rank of each model. Peers: see ``peers.py``.
 
     python benchmarks/compare.py --data-dir DIR --splits 0 1 2 --n-jobs 2 --out scores.csv
+
+Every score is added to the file as soon as it is known; what the file has is not run again, so
+that the command may be stopped and given once more, with other splits or models, too.
 
 The folder is that of ``uci.py``, with taipei_real_estate.csv.gz (the target last).
 """
 
 import argparse
+import csv
 import os
 
 # Before numpy is loaded: models side by side, one core each.
@@ -26,6 +30,7 @@ from pathlib import Path
 import numpy as np
 from joblib import Parallel, delayed
 from peers import PEERS
+from scipy.stats import rankdata
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from uci import SETS, load
@@ -48,6 +53,9 @@ OURS = {
     "SIP": SIPRegressor(random_state=0),
     "DeepWishart": DeepWishartRegressor(random_state=0),
 }  # fmt: skip
+MAX_ROWS = {"StableNN": 2000}
+"""Where a model is not for larger tables (its chains take hours), its entries stay empty."""
+
 SCORES = ["log density", "CRPS", "RMSE", "coverage", "width", "seconds"]
 HIGH_IS_BEST = {"log density"}
 
@@ -76,15 +84,17 @@ def rows_of(folder, name, split):
 
 
 def scores(folder, name, model, split):
-    """The scores of one fit, in the order of ``SCORES``."""
+    """The scores of one fit, in the order of ``SCORES``; None where the table is too large."""
     X, y, X_test, y_test = rows_of(folder, name, split)
+    if len(X) > MAX_ROWS.get(model, np.inf):
+        return None
     warnings.simplefilter("ignore")
     begin = time.process_time()
     predict = MODELS[model](X, y)
     seconds = time.process_time() - begin
     law = predict(X_test)
     low, high = law.interval(0.9).T
-    result = [
+    return [
         law.logpdf(y_test).mean(),
         law.crps(y_test).mean(),
         np.sqrt(np.mean((law.mean() - y_test) ** 2)),
@@ -92,24 +102,68 @@ def scores(folder, name, model, split):
         np.mean(high - low),
         seconds,
     ]
-    print(f"{name} {model} {split}: " + " ".join(f"{v:.4g}" for v in result), flush=True)
-    return result
 
 
-def print_tables(names, models, results):
-    """One table a score, means over splits; ranks where there is a best."""
+def read_scores(path):
+    """Scores by table, model and split, from a file of an earlier run, if there is one."""
+    if path is None or not path.exists():
+        return {}
+    with path.open(newline="") as file:
+        rows = list(csv.reader(file))[1:]
+    return {(name, model, int(split)): [*map(float, rest)] for name, model, split, *rest in rows}
+
+
+def run(folder, tasks, n_jobs, path):
+    """The scores of all tasks, those of the file included; new ones are added to it."""
+    results = read_scores(path)
+    if path is not None and not results:
+        path.write_text(",".join(["set", "model", "split", *SCORES]) + "\n")
+    missing = [task for task in tasks if task not in results]
+    # One after the other as they end: what is written is safe.
+    values = Parallel(n_jobs=n_jobs, return_as="generator")(
+        delayed(scores)(folder, *task) for task in missing
+    )
+    for task, value in zip(missing, values, strict=True):
+        if value is None:
+            continue
+        results[task] = value
+        line = ",".join([*map(str, task), *(f"{v:.6g}" for v in value)])
+        print(line, flush=True)
+        if path is not None:
+            with path.open("a") as file:
+                file.write(line + "\n")
+    return {task: results[task] for task in tasks if task in results}
+
+
+def means(results, names, models):
+    """Means over the splits that all models with any have: (names, models, scores), and splits."""
+    table, used = np.full((len(names), len(models), len(SCORES)), np.nan), []
+    for i, name in enumerate(names):
+        done = {m: {s for n, k, s in results if (n, k) == (name, m)} for m in models}
+        done = {m: splits for m, splits in done.items() if splits}
+        used.append(sorted(set.intersection(*done.values())) if done else [])
+        if not used[-1]:
+            continue
+        for j, model in enumerate(models):
+            if model in done:
+                table[i, j] = np.mean([results[name, model, s] for s in used[-1]], axis=0)
+    return table, used
+
+
+def print_tables(results, names, models):
+    """One table a score; ranks (of those that have a score) where there is a best."""
+    table, used = means(results, names, models)
     for i, score in enumerate(SCORES):
-        print(f"\n{score}")
-        print(f"{'':10s}" + "".join(f"{m:>17s}" for m in models))
-        table = np.array([[np.mean(results[n, m], axis=0)[i] for m in models] for n in names])
-        for name, row in zip(names, table, strict=True):
-            print(f"{name:10s}" + "".join(f"{v:17.4g}" for v in row))
+        print(f"\n{score:12s}" + "".join(f"{m:>17s}" for m in models) + "  splits")
+        for name, row, splits in zip(names, table[:, :, i], used, strict=True):
+            cells = "".join(f"{v:17.4g}" if np.isfinite(v) else f"{'':>17s}" for v in row)
+            print(f"{name:12s}{cells}  {' '.join(map(str, splits))}")
         if score in ("log density", "CRPS", "RMSE"):
-            signed = -table if score in HIGH_IS_BEST else table
-            ranks = signed.argsort(axis=1).argsort(axis=1) + 1
-            print(f"{'mean rank':10s}" + "".join(f"{v:17.2f}" for v in ranks.mean(axis=0)))
-            first = [sum(ranks[:, j] == 1) for j in range(len(models))]
-            print(f"{'first':10s}" + "".join(f"{v:17d}" for v in first))
+            signed = -table[:, :, i] if score in HIGH_IS_BEST else table[:, :, i]
+            ranks = rankdata(signed, axis=1, nan_policy="omit")
+            print(f"{'mean rank':12s}" + "".join(f"{v:17.2f}" for v in np.nanmean(ranks, axis=0)))
+            first = np.sum(ranks == 1, axis=0)
+            print(f"{'first':12s}" + "".join(f"{v:17d}" for v in first))
 
 
 def main():
@@ -120,22 +174,13 @@ def main():
     parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
     parser.add_argument("--splits", nargs="+", type=int, default=range(3))
     parser.add_argument("--n-jobs", type=int, default=1)
-    parser.add_argument("--out", type=Path, help="write every score to this file")
+    parser.add_argument("--out", type=Path, help="add every score to this file")
     options = parser.parse_args()
     if not options.data_dir or not Path(options.data_dir).is_dir():
         sys.exit("Give the folder of the tables by --data-dir or SKBAYESNN_DATA.")
-    folder = Path(options.data_dir)
-    tasks = [(n, m, s) for n in options.sets for m in options.models for s in options.splits]
-    values = Parallel(n_jobs=options.n_jobs)(delayed(scores)(folder, *task) for task in tasks)
-    results = {}
-    for (name, model, _), value in zip(tasks, values, strict=True):
-        results.setdefault((name, model), []).append(value)
-    if options.out:
-        lines = [
-            ",".join(map(str, (*task, *value))) for task, value in zip(tasks, values, strict=True)
-        ]
-        options.out.write_text("\n".join([",".join(["set", "model", "split", *SCORES]), *lines]))
-    print_tables(options.sets, options.models, results)
+    tasks = [(n, m, s) for n in options.sets for s in options.splits for m in options.models]
+    results = run(Path(options.data_dir), tasks, options.n_jobs, options.out)
+    print_tables(results, options.sets, options.models)
 
 
 if __name__ == "__main__":
