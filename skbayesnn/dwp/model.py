@@ -3,7 +3,6 @@
 import copy
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from skbayesnn.dwp.objective import Architecture, draw_noise
 from skbayesnn.dwp.plan import SPARSE_ROWS
@@ -45,8 +44,7 @@ class Model:
         )
         self.theta = np.zeros(a.size())
         exact = plan.output == "exact"
-        with threadpool_limits(limits=1, user_api="blas"):
-            start(a, self.parameters, X, Y, generators[0], exact=exact)
+        start(a, self.parameters, X, Y, generators[0], exact=exact)
         self.generator = generators[1]
         self.noise = draw_noise(a, generators[2], n_prediction_draws, 1)
         self.kind, self.rows = (ExactOutput, (X, Y)) if exact else (InducingOutput, ())
@@ -68,9 +66,8 @@ class Model:
     def leave_rows(self):
         """Predict from the inducing points; put there what an exact output knows of its rows."""
         if self.kind is ExactOutput:
-            with threadpool_limits(limits=1, user_api="blas"):
-                n = len(self.rows[0])
-                start_output(self.architecture, self.parameters, *self.rows, n, self.generator)
+            n = len(self.rows[0])
+            start_output(self.architecture, self.parameters, *self.rows, n, self.generator)
         self.kind, self.rows = InducingOutput, ()
 
     def freeze(self):

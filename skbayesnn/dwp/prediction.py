@@ -7,7 +7,6 @@ draw of the hidden layers, and ``sample(X, …)`` with draws of the function at 
 import numpy as np
 from scipy.linalg import lapack
 from scipy.optimize import minimize_scalar
-from threadpoolctl import threadpool_limits
 
 from skbayesnn.dwp.collapsed import JITTER
 from skbayesnn.dwp.kernels import squared_exponential
@@ -40,16 +39,15 @@ class _Output:
         samples : ndarray of shape (n, n_samples)
         """
         samples = np.empty((len(X), n_samples))
-        with threadpool_limits(limits=1, user_api="blas"):
-            run = Pass(self.architecture, self.architecture.views(self.theta), X, self.noise)
-            chosen = generator.integers(run.n_draws, size=n_samples)
-            normal = generator.standard_normal((len(X), n_samples))
-            for d in np.unique(chosen):
-                mean, explained, features = self._joint(d, run)
-                prior = squared_exponential(features, features, run.p["log_heights"][-1])
-                factor, _, _ = cholesky(prior - explained @ explained.T, 1e-9)
-                columns = chosen == d
-                samples[:, columns] = mean[:, None] + factor @ normal[:, columns]
+        run = Pass(self.architecture, self.architecture.views(self.theta), X, self.noise)
+        chosen = generator.integers(run.n_draws, size=n_samples)
+        normal = generator.standard_normal((len(X), n_samples))
+        for d in np.unique(chosen):
+            mean, explained, features = self._joint(d, run)
+            prior = squared_exponential(features, features, run.p["log_heights"][-1])
+            factor, _, _ = cholesky(prior - explained @ explained.T, 1e-9)
+            columns = chosen == d
+            samples[:, columns] = mean[:, None] + factor @ normal[:, columns]
         return samples
 
 
@@ -80,11 +78,10 @@ class InducingOutput(_Output):
         means, variances : ndarray of shape (n_draws, n_targets, n)
         """
         parameters = self.architecture.views(self.theta)
-        with threadpool_limits(limits=1, user_api="blas"):
-            parts = [
-                predict(self.architecture, parameters, X[i : i + BLOCK], self.noise)
-                for i in range(0, len(X), BLOCK)
-            ]
+        parts = [
+            predict(self.architecture, parameters, X[i : i + BLOCK], self.noise)
+            for i in range(0, len(X), BLOCK)
+        ]
         return tuple(np.concatenate(p, axis=2) for p in zip(*parts, strict=True))
 
     def _joint(self, d, run):
@@ -139,24 +136,23 @@ class _RowsOutput(_Output):
         parameters = a.views(self.theta)
         log_height = parameters["log_heights"][-1]
         height = np.exp(log_height)
-        with threadpool_limits(limits=1, user_api="blas"):
-            blocks = [
-                Pass(a, parameters, X[i : i + BLOCK], self.noise) for i in range(0, len(X), BLOCK)
-            ]
-            means, variances = np.empty((2, self.n_draws, a.n_targets, len(X)))
-            for d in range(self.n_draws):
-                features, weights, roots = self._draw(d)
-                begin = 0
-                for block in blocks:
-                    new = block.hidden(d)[2]
-                    cross = squared_exponential(new, features, log_height)
-                    part = slice(begin, begin + len(new))
-                    means[d, :, part] = weights.T @ cross.T
-                    for t, root in enumerate(roots):
-                        scores = cross @ root.T
-                        explained = np.einsum("ij,ij->i", scores, scores)
-                        variances[d, t, part] = np.maximum(height - explained, 1e-12 * height)
-                    begin += len(new)
+        blocks = [
+            Pass(a, parameters, X[i : i + BLOCK], self.noise) for i in range(0, len(X), BLOCK)
+        ]
+        means, variances = np.empty((2, self.n_draws, a.n_targets, len(X)))
+        for d in range(self.n_draws):
+            features, weights, roots = self._draw(d)
+            begin = 0
+            for block in blocks:
+                new = block.hidden(d)[2]
+                cross = squared_exponential(new, features, log_height)
+                part = slice(begin, begin + len(new))
+                means[d, :, part] = weights.T @ cross.T
+                for t, root in enumerate(roots):
+                    scores = cross @ root.T
+                    explained = np.einsum("ij,ij->i", scores, scores)
+                    variances[d, t, part] = np.maximum(height - explained, 1e-12 * height)
+                begin += len(new)
         return means, variances
 
     def _joint(self, d, run):
@@ -273,11 +269,10 @@ class SparseOutput(_RowsOutput):
         log_noise : ndarray of shape (n_targets,)
         """
         parameters = self.architecture.views(self.theta)
-        with threadpool_limits(limits=1, user_api="blas"):
-            parts = [
-                self._decompose(self._features(d, parameters), parameters)
-                for d in range(min(n_draws, self.n_draws))
-            ]
+        parts = [
+            self._decompose(self._features(d, parameters), parameters)
+            for d in range(min(n_draws, self.n_draws))
+        ]
         squares = (self.Y**2).sum(axis=0)
         out = parameters["log_noise"].copy()
         for t, old in enumerate(parameters["log_noise"]):

@@ -12,6 +12,7 @@ from skbayesnn.dwp.model import Model
 from skbayesnn.dwp.plan import CONSTRAINTS, make_plan, split_rows
 from skbayesnn.dwp.scales import Scales
 from skbayesnn.numerics.random import spawn_generators
+from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.numerics.training import CallbackTasks, train
 from skbayesnn.several_targets import SeveralTargetsMixin
 
@@ -202,6 +203,7 @@ class DeepWishartRegressor(
 
     @with_callbacks
     @whole_or_not_at_all
+    @one_blas_thread
     def fit(self, X, y):
         """Fit the deep Wishart process.
 
@@ -275,6 +277,7 @@ class DeepWishartRegressor(
         tasks.finish()
         return self
 
+    @one_blas_thread
     def partial_fit(self, X, y):
         """Take one pass over a batch of a stream, in memory bounded by the batch.
 
@@ -371,6 +374,7 @@ class DeepWishartRegressor(
             out["noise_variance_"] = float(out["noise_variance_"][0])
         return out
 
+    @one_blas_thread
     def predict_distribution(self, X):
         """Predictive distribution of new observations, noise included.
 
@@ -389,6 +393,7 @@ class DeepWishartRegressor(
         mixtures = self._model.mixtures(X)
         return mixtures[0] if self._y_ndim == 1 else mixtures
 
+    @one_blas_thread
     def sample_y(self, X, n_samples=1, random_state=0):
         """Draw functions from the posterior at all rows jointly, and add independent noise.
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 
 from skbayesnn.numerics.adam import Adam
 
@@ -260,41 +259,38 @@ def train(
     record = TrainingRecord()
     batch_size = min(batch_size or model.n_rows, model.n_rows)
     factor, best_score, best_state = 1.0, -np.inf, None
-    with threadpool_limits(limits=1, user_api="blas"):
-        while record.n_epochs < n_epochs:
-            if callbacks is not None:
-                callbacks.begin()
-            safe = model.state()
-            rate = learning_rate * factor * SCHEDULES[schedule](record.n_epochs / n_epochs)
-            loss = model.epoch(generator.permutation(model.n_rows), batch_size, rate)
-            record.n_epochs += 1
-            cause = model.non_finite()
-            if cause is not None or not loss <= loss_limit:
-                model.restore(safe)
-                record.rate_cuts += 1
-                if record.rate_cuts > MAX_CUTS:
-                    what = (
-                        f"{cause} is not finite" if cause else f"the mean loss reached {loss:.3g}"
-                    )
-                    raise FloatingPointError(
-                        f"Training diverged: {what} in epoch {record.n_epochs}, although the "
-                        f"learning rate was cut to {rate:.3g}. Scale the inputs or lower "
-                        "'learning_rate'."
-                    )
-                factor *= 0.1
-            else:
-                record.losses.append(loss)
-                score = model.score()
-                if not np.isnan(score):
-                    record.scores.append(score)
-                    if early_stopping and score > best_score + (tol if best_state else 0.0):
-                        best_score, best_state = score, model.state()
-                        record.best_epoch = len(record.scores) - 1
-            record.stopped_by_callback = callbacks is not None and callbacks.end()
-            if record.stopped_by_callback or (
-                best_state is not None and len(record.scores) - 1 - record.best_epoch >= patience
-            ):
-                break
+    while record.n_epochs < n_epochs:
+        if callbacks is not None:
+            callbacks.begin()
+        safe = model.state()
+        rate = learning_rate * factor * SCHEDULES[schedule](record.n_epochs / n_epochs)
+        loss = model.epoch(generator.permutation(model.n_rows), batch_size, rate)
+        record.n_epochs += 1
+        cause = model.non_finite()
+        if cause is not None or not loss <= loss_limit:
+            model.restore(safe)
+            record.rate_cuts += 1
+            if record.rate_cuts > MAX_CUTS:
+                what = f"{cause} is not finite" if cause else f"the mean loss reached {loss:.3g}"
+                raise FloatingPointError(
+                    f"Training diverged: {what} in epoch {record.n_epochs}, although the "
+                    f"learning rate was cut to {rate:.3g}. Scale the inputs or lower "
+                    "'learning_rate'."
+                )
+            factor *= 0.1
+        else:
+            record.losses.append(loss)
+            score = model.score()
+            if not np.isnan(score):
+                record.scores.append(score)
+                if early_stopping and score > best_score + (tol if best_state else 0.0):
+                    best_score, best_state = score, model.state()
+                    record.best_epoch = len(record.scores) - 1
+        record.stopped_by_callback = callbacks is not None and callbacks.end()
+        if record.stopped_by_callback or (
+            best_state is not None and len(record.scores) - 1 - record.best_epoch >= patience
+        ):
+            break
     if best_state is not None:
         model.restore(best_state)
     if record.rate_cuts:

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.random import spawn_generators
+from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.numerics.training import CallbackTasks, train
 from skbayesnn.sip._base import SIPBase
 from skbayesnn.sip.inference import STEPS_A_BLOCK
@@ -201,6 +202,7 @@ class SIPRegressor(
 
     @with_callbacks
     @whole_or_not_at_all
+    @one_blas_thread
     def fit(self, X, y):
         """Fit the prior, the posterior of the inducing values, and the noise.
 
@@ -267,6 +269,7 @@ class SIPRegressor(
         self._warn_if_the_prior_was_left()
         return self
 
+    @one_blas_thread
     def partial_fit(self, X, y):
         """Take one pass over a batch of a stream, in memory bounded by the batch.
 
@@ -318,6 +321,7 @@ class SIPRegressor(
         self._publish()
         return self
 
+    @one_blas_thread
     def predict_distribution(self, X):
         """Predictive distribution, a Gaussian component for each draw of the inducing values.
 
@@ -335,6 +339,7 @@ class SIPRegressor(
         mixture = self._mixture(self._predictor, self._scaled(X))
         return mixture.scaled(self._y_offset, self._y_scale)
 
+    @one_blas_thread
     def sample_y(self, X, n_samples=1, random_state=0):
         """Draw new observations: functions from the posterior, the same for all rows, plus noise.
 
@@ -359,6 +364,7 @@ class SIPRegressor(
         f += np.sqrt(self._predictor.noise_variance) * generator.standard_normal(f.shape)
         return self._y_offset + self._y_scale * f
 
+    @one_blas_thread
     def sample_prior(self, X, n_samples=1, random_state=0):
         """Draw functions from the fitted prior, without noise.
 

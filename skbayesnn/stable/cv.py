@@ -20,7 +20,6 @@ from sklearn.model_selection import KFold, check_cv
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
-from threadpoolctl import threadpool_limits
 
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._validation import (
@@ -33,6 +32,7 @@ from skbayesnn._validation import (
 from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.metrics import crps_scorer
 from skbayesnn.numerics.random import spawn_generators
+from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.stable.cv_results import results_table
 from skbayesnn.stable.estimator import _MAX_R_HAT, _MIN_EFFECTIVE, StableNNRegressor
 
@@ -207,6 +207,7 @@ class StableNNRegressorCV(
 
     @with_callbacks
     @whole_or_not_at_all
+    @one_blas_thread
     def fit(self, X, y):
         """Score every (α, ν) on every fold, choose, and fit on all rows.
 
@@ -268,20 +269,19 @@ class StableNNRegressorCV(
         ]
         # One BLAS thread also here: fits that end in other threads would put back more.
         # Without memory maps: arrays that are read-only would be compiled for once more.
-        with threadpool_limits(1, user_api="blas"):
-            out = Parallel(n_jobs=self.n_jobs, max_nbytes=None)(
-                delayed(_evaluate)(
-                    clone(member).set_params(**candidate),
-                    folds[fold],
-                    X,
-                    y,
-                    *splits[fold],
-                    scorer,
-                    self,
-                    context,
-                )
-                for (candidate, fold), context in zip(tasks, contexts, strict=True)
+        out = Parallel(n_jobs=self.n_jobs, max_nbytes=None)(
+            delayed(_evaluate)(
+                clone(member).set_params(**candidate),
+                folds[fold],
+                X,
+                y,
+                *splits[fold],
+                scorer,
+                self,
+                context,
             )
+            for (candidate, fold), context in zip(tasks, contexts, strict=True)
+        )
         search.call_on_fit_task_end(estimator=self)
         self.cv_results_ = results_table(candidates, np.array(out).reshape(-1, len(splits), 5))
         self.n_splits_, self.scorer_ = len(splits), scorer

@@ -10,7 +10,6 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
-from threadpoolctl import threadpool_limits
 
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._validation import (
@@ -22,6 +21,7 @@ from skbayesnn._validation import (
 )
 from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.random import spawn_generators
+from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.stable.chain import Prior, make_problem, problem_at, run_chain, sweep_blocks
 from skbayesnn.stable.geometry import distinct_rows, find_geometry
@@ -245,6 +245,7 @@ class StableNNRegressor(
 
     @with_callbacks
     @whole_or_not_at_all
+    @one_blas_thread
     def fit(self, X, y):
         """Sample from the posterior.
 
@@ -304,18 +305,17 @@ class StableNNRegressor(
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         # One BLAS thread: more do not pay on systems of this size, and chains that run
         # side by side would fight for the cores.
-        with threadpool_limits(1, user_api="blas"):
-            records = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-                delayed(run_chain)(
-                    *new_chain(problem, prior, monitored, self.n_draws, self.thin, chain),
-                    self.n_warmup,
-                    self,
-                    (X, y),
-                    context.subcontext(task_name="chain", task_id=i, max_subtasks=n_blocks),
-                    attributes,
-                )
-                for i, chain in enumerate(chains)
+        records = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(run_chain)(
+                *new_chain(problem, prior, monitored, self.n_draws, self.thin, chain),
+                self.n_warmup,
+                self,
+                (X, y),
+                context.subcontext(task_name="chain", task_id=i, max_subtasks=n_blocks),
+                attributes,
             )
+            for i, chain in enumerate(chains)
+        )
         for name, value in attributes(records).items():
             setattr(self, name, value)
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
@@ -346,6 +346,7 @@ class StableNNRegressor(
                 stacklevel=3,
             )
 
+    @one_blas_thread
     def predict_distribution(self, X):
         """Predictive distribution, a Gaussian component for each posterior draw.
 
@@ -364,18 +365,17 @@ class StableNNRegressor(
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         noise = self.noise_variance_draws_ / self._scale**2
         means, variances = np.empty((2, len(X), noise.size))
-        with threadpool_limits(1, user_api="blas"):
-            # Each index has laws of its own.
-            for alpha in np.unique(self.alpha_draws_):
-                draws = np.flatnonzero(self.alpha_draws_ == alpha)
-                means[:, draws], variances[:, draws] = self.cells_.predict(
-                    problem_at(self._problem, self.cells_.log_masses, alpha, 0.0),
-                    self._cell_draws[draws],
-                    np.log(noise[draws]),
-                    self._levels[draws],
-                    X * self.input_scale_,
-                    np.log(self.nu_draws_[draws]),
-                )
+        # Each index has laws of its own.
+        for alpha in np.unique(self.alpha_draws_):
+            draws = np.flatnonzero(self.alpha_draws_ == alpha)
+            means[:, draws], variances[:, draws] = self.cells_.predict(
+                problem_at(self._problem, self.cells_.log_masses, alpha, 0.0),
+                self._cell_draws[draws],
+                np.log(noise[draws]),
+                self._levels[draws],
+                X * self.input_scale_,
+                np.log(self.nu_draws_[draws]),
+            )
         return PredictiveMixture(
             np.full(noise.size, 1.0 / noise.size),
             self._location + self._scale * means,
@@ -387,6 +387,7 @@ class StableNNRegressor(
         alpha, log_nu = self.alpha_draws_[draw], np.log(self.nu_draws_[draw])
         return problem_at(self._problem, self.cells_.log_masses, alpha, log_nu)
 
+    @one_blas_thread
     def sample_y(self, X, n_samples=1, random_state=0):
         """Draw new observations: the function jointly over the rows, and noise for each.
 
@@ -425,9 +426,6 @@ class StableNNRegressor(
         noise = self.noise_variance_draws_ / self._scale**2
         rounds = -(-n_samples // noise.size)
         chosen = np.concatenate([rng.permutation(noise.size) for _ in range(rounds)])[:n_samples]
-        with threadpool_limits(1, user_api="blas"):
-            f = self.cells_.sample(
-                self._problem_of, self._cell_draws, np.log(noise), chosen, X, rng
-            )
+        f = self.cells_.sample(self._problem_of, self._cell_draws, np.log(noise), chosen, X, rng)
         y = f + np.sqrt(noise[chosen]) * rng.standard_normal(f.shape)
         return self._location + self._scale * y

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skbayesnn._safety import VersionStampMixin, whole_or_not_at_all
 from skbayesnn._validation import Options, check_parameters
+from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.udn._base import CONSTRAINTS, UnboundedDepthMixin
 
 
@@ -174,6 +175,7 @@ class UDNClassifier(
 
     @with_callbacks
     @whole_or_not_at_all
+    @one_blas_thread
     def fit(self, X, y):
         """Fit the network and its depth.
 
@@ -203,6 +205,7 @@ class UDNClassifier(
         self._train(X, codes[:, None].astype(float), weights, codes, (X, y))
         return self
 
+    @one_blas_thread
     def partial_fit(self, X, y, classes=None):
         """Take one pass over a batch of a stream, in memory bounded by the batch.
 
@@ -263,6 +266,7 @@ class UDNClassifier(
         logits /= logits.sum(axis=2, keepdims=True)
         return logits
 
+    @one_blas_thread
     def predict_proba(self, X):
         """Class probabilities, averaged over the posterior of the depth (eq. 11).
 
@@ -297,6 +301,7 @@ class UDNClassifier(
         most_probable = self.predict_proba(X).argmax(axis=1)
         return self.classes_[most_probable]
 
+    @one_blas_thread
     def predict_quantiles(self, X, quantiles=(0.05, 0.5, 0.95)):
         """Quantiles of each class probability over the posterior of the depth.
 

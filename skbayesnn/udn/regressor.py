@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._validation import Options, check_parameters, location_and_scale
+from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.several_targets import SeveralTargetsMixin
 from skbayesnn.udn._base import CONSTRAINTS, UnboundedDepthMixin
@@ -192,6 +193,7 @@ class UDNRegressor(
 
     @with_callbacks
     @whole_or_not_at_all
+    @one_blas_thread
     def fit(self, X, y):
         """Fit the network, its depth and its noise.
 
@@ -222,6 +224,7 @@ class UDNRegressor(
         self._train(X, scaled, np.ones(len(X)), None, (X, y), self.refit and self.early_stopping)
         return self
 
+    @one_blas_thread
     def partial_fit(self, X, y):
         """Take one pass over a batch of a stream, in memory bounded by the batch.
 
@@ -266,6 +269,7 @@ class UDNRegressor(
         std = np.exp(0.5 * log_variances) * self._y_scale
         return std[:, 0] if self._y_ndim == 1 else std
 
+    @one_blas_thread
     def predict_distribution(self, X):
         """Predictive distribution of new observations, noise included.
 
