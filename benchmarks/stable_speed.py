@@ -7,11 +7,7 @@ prints, each measured once all is compiled:
 - the three-jump data of section 4.1 (40 points): time of 3000 sweeps, and split R-hat
   and effective sample size of every f_j over four chains of 2000 sweeps after 1000;
 - 1000 sweeps of one chain at n = 100,000 distinct inputs, and the peak memory;
-- 1000 sweeps of one chain at 500 rows, ten inputs and 1000 units;
-
-and, each in a fresh process: the time to import the package beside that of scikit-learn
-and numba alone, and the time of the first fit and prediction with an empty and with a
-warm cache of compiled kernels.
+- 1000 sweeps of one chain at 500 rows, ten inputs and 1000 units.
 
 The authors' R code takes 57 s for 3000 sweeps of the first, with 3 to 7 effective draws
 of 2000 near the jumps.
@@ -19,9 +15,6 @@ of 2000 near the jumps.
 
 import os
 import resource
-import subprocess
-import sys
-import tempfile
 import time
 
 # Before numpy is loaded: one core, whatever the machine has.
@@ -97,52 +90,7 @@ def many_inputs():
     print(f"  1000 sweeps             {seconds(sweep, 0, 1000):8.1f} s")
 
 
-FIRST_FIT = """
-import time
-start = time.perf_counter()
-import numpy as np, warnings
-from skbayesnn import StableNNRegressor
-warnings.simplefilter("ignore")
-imported = time.perf_counter()
-X = np.linspace(-2, 2, 40)[:, None]
-model = StableNNRegressor(n_warmup=50, n_draws=25, n_chains=1, cells="{cells}").fit(X, X[:, 0])
-fitted = time.perf_counter()
-model.predict(X)
-print(imported - start, fitted - imported, time.perf_counter() - fitted)
-"""
-IMPORT_OTHERS = """
-import time
-start = time.perf_counter()
-import sklearn.base, sklearn.callback, sklearn.utils.parallel, numba, scipy.interpolate, scipy.stats
-print(time.perf_counter() - start)
-"""
-
-
-def run(code, cache):
-    environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
-    out = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
-    )
-    return [float(value) for value in out.stdout.split()]
-
-
-def fresh_processes():
-    print("Fresh processes")
-    with tempfile.TemporaryDirectory() as cache:
-        run(IMPORT_OTHERS, cache)
-        others = np.median([run(IMPORT_OTHERS, cache) for _ in range(3)])
-        print(f"  import of the dependencies {others:5.2f} s")
-        for cells in ("line", "sampled"):
-            for name in ("empty cache", "warm cache"):
-                imported, fitted, predicted = run(FIRST_FIT.format(cells=cells), cache)
-                print(
-                    f"  {cells:8s} {name:12s}     {imported:5.2f} s import, "
-                    f"{fitted:5.2f} s first fit, {predicted:5.2f} s first predict"
-                )
-
-
 if __name__ == "__main__":
     three_jump_chains()
     many_rows()
     many_inputs()
-    fresh_processes()
