@@ -4,6 +4,16 @@ Each estimator is loaded when it is first asked for, so that one does not wait f
 """
 
 from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # readers of types see what is loaded later
+    from skbayesnn.dwp.regressor import DeepWishartRegressor
+    from skbayesnn.ensemble import EnsembleRegressor
+    from skbayesnn.sip.estimator import SIPRegressor
+    from skbayesnn.stable.cv import StableNNRegressorCV
+    from skbayesnn.stable.estimator import StableNNRegressor
+    from skbayesnn.udn.classifier import UDNClassifier
+    from skbayesnn.udn.regressor import UDNRegressor
 
 _HOMES = {
     "DeepWishartRegressor": "skbayesnn.dwp.regressor",

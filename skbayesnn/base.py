@@ -1,10 +1,13 @@
 """What every regressor of the package can do with its predictive distribution."""
 
+from typing import Literal, overload
+
 import numpy as np
 from sklearn.utils.validation import check_array, column_or_1d
 
 from skbayesnn._safety import VersionStampMixin
-from skbayesnn.predictive import central_levels, check_levels
+from skbayesnn._typing import ArrayLike, FloatArray, Seed
+from skbayesnn.predictive import PredictiveMixture, central_levels, check_levels
 
 # A mixture takes 16 bytes a row and component: large X is summarised block by block.
 _ROWS_A_BLOCK = 8192
@@ -48,6 +51,17 @@ class ProbabilisticRegressorMixin(VersionStampMixin):
 
     # "mean" or "median"; estimators may make a parameter of it.
     point_estimate = "mean"
+
+    @overload
+    def predict(self, X: ArrayLike, *, quantiles: ArrayLike | None = None) -> FloatArray: ...
+
+    @overload
+    def predict(
+        self, X: ArrayLike, *, return_std: Literal[True]
+    ) -> tuple[FloatArray, FloatArray]: ...
+
+    @overload
+    def predict(self, X: ArrayLike, *, return_distribution: Literal[True]) -> PredictiveMixture: ...
 
     def predict(self, X, *, return_std=False, quantiles=None, return_distribution=False):
         """Predict the target.
@@ -123,7 +137,9 @@ class ProbabilisticRegressorMixin(VersionStampMixin):
             ]
         )
 
-    def predict_quantiles(self, X, quantiles=(0.05, 0.5, 0.95)):
+    def predict_quantiles(
+        self, X: ArrayLike, quantiles: ArrayLike = (0.05, 0.5, 0.95)
+    ) -> FloatArray:
         """Predictive quantiles.
 
         Parameters
@@ -145,7 +161,7 @@ class ProbabilisticRegressorMixin(VersionStampMixin):
         """
         return self.predict(X, quantiles=quantiles)
 
-    def predict_interval(self, X, coverage=0.9):
+    def predict_interval(self, X: ArrayLike, coverage: float = 0.9) -> FloatArray:
         """Central predictive intervals.
 
         Parameters
@@ -167,7 +183,7 @@ class ProbabilisticRegressorMixin(VersionStampMixin):
         """
         return self.predict(X, quantiles=central_levels(coverage))
 
-    def sample_y(self, X, n_samples=1, random_state=0):
+    def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: Seed = 0) -> FloatArray:
         """Draw new observations, each row by itself unless the estimator says otherwise.
 
         Parameters
@@ -186,7 +202,7 @@ class ProbabilisticRegressorMixin(VersionStampMixin):
         """
         return self.predict_distribution(X).sample(n_samples, random_state)
 
-    def log_predictive_density(self, X, y):
+    def log_predictive_density(self, X: ArrayLike, y: ArrayLike) -> FloatArray:
         """Log predictive density of observations, in nats, y in its own units.
 
         Parameters

@@ -6,6 +6,7 @@ optimum among many, as it is for the networks of unbounded depth.
 """
 
 from numbers import Integral
+from typing import Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -16,6 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from skbayesnn._safety import whole_or_not_at_all
+from skbayesnn._typing import ArrayLike, FloatArray, Seed
 from skbayesnn._validation import (
     Interval,
     InvalidParameterError,
@@ -122,7 +124,14 @@ class EnsembleRegressor(SeveralTargetsMixin, MetaEstimatorMixin, RegressorMixin,
     ((100,), 2)
     """
 
-    def __init__(self, estimator, *, n_estimators=5, n_jobs=None, random_state=None):
+    def __init__(
+        self,
+        estimator: BaseEstimator,
+        *,
+        n_estimators: int = 5,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.n_jobs = n_jobs
@@ -161,7 +170,7 @@ class EnsembleRegressor(SeveralTargetsMixin, MetaEstimatorMixin, RegressorMixin,
         return self
 
     @whole_or_not_at_all
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit every member to all rows.
 
         Parameters
@@ -182,7 +191,7 @@ class EnsembleRegressor(SeveralTargetsMixin, MetaEstimatorMixin, RegressorMixin,
         return self._train(self._new_members(), "fit", X, y)
 
     @available_if(_can_go_on)
-    def partial_fit(self, X, y):
+    def partial_fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Go on with every member, on new rows.
 
         Parameters
@@ -198,7 +207,7 @@ class EnsembleRegressor(SeveralTargetsMixin, MetaEstimatorMixin, RegressorMixin,
         members = self.estimators_ if fitted else self._new_members()
         return self._train(members, "partial_fit", X, y)
 
-    def predict_distribution(self, X):
+    def predict_distribution(self, X: ArrayLike) -> PredictiveMixture | list[PredictiveMixture]:
         """Predictive distribution: the members' distributions with equal weights.
 
         Parameters
@@ -216,7 +225,7 @@ class EnsembleRegressor(SeveralTargetsMixin, MetaEstimatorMixin, RegressorMixin,
             return linear_pool(parts)
         return [linear_pool(of_target) for of_target in zip(*parts, strict=True)]
 
-    def sample_y(self, X, n_samples=1, random_state=0):
+    def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: Seed = 0) -> FloatArray:
         """Draw new observations, each sample from one member, in turn.
 
         Parameters

@@ -2,8 +2,8 @@
 
 The functions take observations and a :class:`~skbayesnn.predictive.PredictiveMixture`,
 quantiles or intervals. The scorers are callables ``(estimator, X, y)`` for ``scoring=``
-of ``GridSearchCV``, ``cross_validate`` and the like, on an estimator, a pipeline that
-ends in one or a fitted search over either. Greater is better, so that losses have their
+of ``GridSearchCV``, ``cross_validate`` and the like, on an estimator, a fitted search over
+one, or a pipeline that ends in either. Greater is better, so that losses have their
 sign changed:
 
 =============================  =============================  ============================
@@ -24,15 +24,19 @@ Other levels and coverages: ``PinballScorer((0.1, 0.5))``,
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_array
 
+from skbayesnn._typing import ArrayLike
 from skbayesnn.base import check_observations
 from skbayesnn.predictive import PredictiveMixture, central_levels, check_levels
 
 
-def mean_log_predictive_density(y_true, distribution):
+def mean_log_predictive_density(y_true: ArrayLike, distribution: PredictiveMixture) -> float:
     """Mean log predictive density, in nats; greater is better.
 
     Parameters
@@ -65,7 +69,7 @@ def mean_log_predictive_density(y_true, distribution):
     return float(np.mean(distribution.logpdf(check_observations(y_true, len(distribution)))))
 
 
-def mean_crps(y_true, distribution):
+def mean_crps(y_true: ArrayLike, distribution: PredictiveMixture) -> float:
     """Mean continuous ranked probability score, in the units of y; 0 is best.
 
     See :meth:`skbayesnn.predictive.PredictiveMixture.crps`.
@@ -100,7 +104,7 @@ def mean_crps(y_true, distribution):
     return float(np.mean(distribution.crps(check_observations(y_true, len(distribution)))))
 
 
-def mean_pinball_loss(y_true, y_quantiles, quantiles):
+def mean_pinball_loss(y_true: ArrayLike, y_quantiles: ArrayLike, quantiles: ArrayLike) -> float:
     """Pinball loss, averaged over rows and levels, in the units of y; 0 is best.
 
     max(p (y - q), (p - 1)(y - q)) for a quantile q at level p.
@@ -135,7 +139,7 @@ def mean_pinball_loss(y_true, y_quantiles, quantiles):
     return float(np.mean(np.maximum(levels * excess, (levels - 1.0) * excess)))
 
 
-def interval_coverage(y_true, interval):
+def interval_coverage(y_true: ArrayLike, interval: ArrayLike) -> float:
     """Share of the observations that lie in their intervals, ends included.
 
     Parameters
@@ -167,7 +171,7 @@ def interval_coverage(y_true, interval):
     return float(np.mean((interval[:, 0] <= y_true) & (y_true <= interval[:, 1])))
 
 
-def mean_interval_width(interval):
+def mean_interval_width(interval: ArrayLike) -> float:
     """Mean width of intervals, in the units of y.
 
     Parameters
@@ -195,7 +199,7 @@ def mean_interval_width(interval):
     return float(np.mean(interval[:, 1] - interval[:, 0]))
 
 
-def mean_interval_score(y_true, interval, coverage=0.9):
+def mean_interval_score(y_true: ArrayLike, interval: ArrayLike, coverage: float = 0.9) -> float:
     """Interval score of Gneiting and Raftery (2007, eq. 43), in the units of y; 0 is best.
 
     The width of the interval, plus 2/(1 - coverage) times the distance of an observation
@@ -343,8 +347,12 @@ class IntervalScorer:
         return -mean_interval_score(y, interval, self.coverage)
 
 
-def predict_with(estimator, X, **keyword):
-    """Predict with a keyword, by the best estimator where a search is given."""
+def predict_with(estimator: BaseEstimator, X: ArrayLike, **keyword: Any) -> Any:
+    """Predict with a keyword, by the best estimator where a search is given or ends a pipeline."""
+    if isinstance(estimator, Pipeline) and hasattr(estimator[-1], "best_estimator_"):
+        for _, transformer in estimator.steps[:-1]:
+            X = X if transformer in (None, "passthrough") else transformer.transform(X)
+        estimator = estimator[-1]
     try:
         return getattr(estimator, "best_estimator_", estimator).predict(X, **keyword)
     except TypeError as error:

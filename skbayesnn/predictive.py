@@ -1,11 +1,13 @@
 """``PredictiveMixture``: the one predictive object of the package."""
 
 from numbers import Real
+from typing import Self
 
 import numpy as np
 from scipy.special import ndtri
 from sklearn.utils import check_random_state
 
+from skbayesnn._typing import ArrayLike, FloatArray, Seed
 from skbayesnn.numerics import mixtures
 
 # More than rounding leaves in the sum of any number of weights.
@@ -57,7 +59,7 @@ class PredictiveMixture:
     array([[-3.,  3.]])
     """
 
-    def __init__(self, weights, means, variances):
+    def __init__(self, weights: ArrayLike, means: ArrayLike, variances: ArrayLike) -> None:
         self.weights = _plain(weights)
         self.means = _plain(means)
         self.variances = _plain(variances)
@@ -119,7 +121,7 @@ class PredictiveMixture:
         kernel(points, *self._rows(), out)
         return out if np.ndim(y) == 2 else out[:, 0]
 
-    def scaled(self, loc, scale):
+    def scaled(self, loc: float, scale: float) -> Self:
         """Distribution of ``loc + scale * y``: undoes a normalisation of y.
 
         Parameters
@@ -157,7 +159,7 @@ class PredictiveMixture:
             variances = scale * (scale * self.variances)
         return PredictiveMixture(self.weights, means, variances)
 
-    def mean(self):
+    def mean(self) -> FloatArray:
         """Means.
 
         Returns
@@ -166,7 +168,7 @@ class PredictiveMixture:
         """
         return (self.weights * self.means).sum(axis=1)
 
-    def var(self):
+    def var(self) -> FloatArray:
         """Variances, in the squared units of y.
 
         Returns
@@ -176,7 +178,7 @@ class PredictiveMixture:
         with np.errstate(over="ignore"):
             return self.std() ** 2
 
-    def std(self):
+    def std(self) -> FloatArray:
         """Standard deviations.
 
         Returns
@@ -189,7 +191,7 @@ class PredictiveMixture:
         deviations /= np.where(unit > 0, unit, 1)[:, None]
         return unit * np.sqrt((self.weights * deviations**2).sum(axis=1))
 
-    def cdf(self, y):
+    def cdf(self, y: ArrayLike) -> FloatArray:
         """Distribution function, P(Y <= y).
 
         Parameters
@@ -209,7 +211,7 @@ class PredictiveMixture:
         """
         return self._evaluate(mixtures.mixture_cdf, y)
 
-    def logpdf(self, y):
+    def logpdf(self, y: ArrayLike) -> FloatArray:
         """Log-density in nats, of y in its own units.
 
         Parameters
@@ -229,7 +231,7 @@ class PredictiveMixture:
         """
         return self._evaluate(mixtures.mixture_logpdf, y)
 
-    def quantile(self, q):
+    def quantile(self, q: ArrayLike) -> FloatArray:
         """Quantiles: the smallest y with P(Y <= y) >= q. They never cross.
 
         Parameters
@@ -252,7 +254,7 @@ class PredictiveMixture:
         mixtures.mixture_quantile(levels, ndtri(levels), *self._rows(), out)
         return out[:, inverse]
 
-    def interval(self, coverage=0.9):
+    def interval(self, coverage: float = 0.9) -> FloatArray:
         """Central intervals, between the quantiles at (1 - coverage)/2 and (1 + coverage)/2.
 
         Parameters
@@ -272,7 +274,7 @@ class PredictiveMixture:
         """
         return self.quantile(central_levels(coverage))
 
-    def crps(self, y):
+    def crps(self, y: ArrayLike) -> FloatArray:
         """Continuous ranked probability score of each row, in the units of y; 0 is best.
 
         ∫ (P(Y <= t) - 1{y <= t})² dt = E|Y - y| - ½ E|Y - Y'|, in closed form for Gaussian
@@ -300,7 +302,7 @@ class PredictiveMixture:
         mixtures.mixture_crps(self._points(y)[:, 0].copy(), *self._rows(), table, out)
         return out
 
-    def sample(self, n_samples=1, random_state=None):
+    def sample(self, n_samples: int = 1, random_state: Seed = None) -> FloatArray:
         """Draw from each row, all draws independent.
 
         Parameters

@@ -1,9 +1,13 @@
 """The predictive methods for one target or several."""
 
+from typing import Literal, overload
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from skbayesnn._typing import ArrayLike, FloatArray, Seed
 from skbayesnn.base import ProbabilisticRegressorMixin
+from skbayesnn.predictive import PredictiveMixture
 
 
 class SeveralTargetsMixin(ProbabilisticRegressorMixin):
@@ -12,6 +16,19 @@ class SeveralTargetsMixin(ProbabilisticRegressorMixin):
     Estimators have ``predict_distribution`` and the private ``_y_ndim``, the number of
     dimensions of the targets.
     """
+
+    @overload
+    def predict(self, X: ArrayLike, *, quantiles: ArrayLike | None = None) -> FloatArray: ...
+
+    @overload
+    def predict(
+        self, X: ArrayLike, *, return_std: Literal[True]
+    ) -> tuple[FloatArray, FloatArray]: ...
+
+    @overload
+    def predict(
+        self, X: ArrayLike, *, return_distribution: Literal[True]
+    ) -> PredictiveMixture | list[PredictiveMixture]: ...
 
     def predict(self, X, *, return_std=False, quantiles=None, return_distribution=False):
         """Predict the target: the mean of the predictive distribution.
@@ -65,15 +82,15 @@ class SeveralTargetsMixin(ProbabilisticRegressorMixin):
                 "which gives one mixture a target."
             )
 
-    def predict_interval(self, X, coverage=0.9):
+    def predict_interval(self, X: ArrayLike, coverage: float = 0.9) -> FloatArray:
         self._refuse_several_targets("predict_interval")
         return super().predict_interval(X, coverage)
 
-    def sample_y(self, X, n_samples=1, random_state=0):
+    def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: Seed = 0) -> FloatArray:
         self._refuse_several_targets("sample_y")
         return super().sample_y(X, n_samples, random_state)
 
-    def log_predictive_density(self, X, y):
+    def log_predictive_density(self, X: ArrayLike, y: ArrayLike) -> FloatArray:
         self._refuse_several_targets("log_predictive_density")
         return super().log_predictive_density(X, y)
 

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import mean_pinball_loss as sklearn_pinball
 from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skbayesnn import metrics
@@ -200,6 +200,21 @@ def test_in_cross_validate_and_grid_search(data, routing):
     assert np.all((nested_crps < -0.1) & (nested_crps > -0.3))
     distribution = search.best_estimator_.predict(X, return_distribution=True)
     assert metrics.crps_scorer(search, X, y) == -metrics.mean_crps(y, distribution)
+
+
+def test_a_search_that_ends_a_pipeline(data):
+    X, y = data
+    search = GridSearchCV(BayesianLinear(), {"precisions": [(1.0,)]}, cv=2)
+    pipeline = Pipeline([("scale", StandardScaler()), ("none", "passthrough"), ("search", search)])
+    pipeline.fit(X, y)
+    scaled = StandardScaler().fit_transform(X)
+    best = pipeline["search"].best_estimator_
+    expected = metrics.crps_scorer(best, scaled, y)
+    assert metrics.crps_scorer(pipeline, X, y) == expected
+    # The best estimator may be a pipeline of its own.
+    inner = GridSearchCV(make_pipeline(StandardScaler(), BayesianLinear()), {}, cv=2)
+    nested = make_pipeline(StandardScaler(), inner).fit(X, y)
+    assert metrics.crps_scorer(nested, X, y) == pytest.approx(expected, rel=1e-10)
 
 
 @pytest.mark.parametrize("routing", [False, True])

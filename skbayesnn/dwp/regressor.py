@@ -1,11 +1,14 @@
 """``DeepWishartRegressor``: deep kernel learning with distributions over Gram matrices."""
 
+from typing import Literal, Self
+
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from skbayesnn._safety import whole_or_not_at_all
+from skbayesnn._typing import ArrayLike, FloatArray, Schedule, Seed
 from skbayesnn._validation import check_parameters
 from skbayesnn.dwp.inference import ExactInference, Inference
 from skbayesnn.dwp.model import Model
@@ -14,6 +17,7 @@ from skbayesnn.dwp.scales import Scales
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.numerics.training import CallbackTasks, train
+from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.several_targets import SeveralTargetsMixin
 
 # Optimiser steps between two scores of the held-out rows.
@@ -160,24 +164,24 @@ class DeepWishartRegressor(
     def __init__(
         self,
         *,
-        n_layers=2,
-        posterior="ab-gw",
-        output="auto",
-        n_inducing="auto",
-        width=None,
-        n_draws=10,
-        n_prediction_draws=50,
-        learning_rate=0.01,
-        schedule="cosine",
-        n_epochs="auto",
-        batch_size=500,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=10,
-        tol=0.0,
-        normalize_y=True,
-        random_state=None,
-    ):
+        n_layers: int = 2,
+        posterior: Literal["ab-gw", "a-gw", "gw", "dgp"] = "ab-gw",
+        output: Literal["auto", "exact", "sparse", "inducing"] = "auto",
+        n_inducing: int | Literal["auto"] = "auto",
+        width: int | None = None,
+        n_draws: int = 10,
+        n_prediction_draws: int = 50,
+        learning_rate: float = 0.01,
+        schedule: Schedule = "cosine",
+        n_epochs: int | Literal["auto"] = "auto",
+        batch_size: int | None = 500,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        tol: float = 0.0,
+        normalize_y: bool = True,
+        random_state: Seed = None,
+    ) -> None:
         self.n_layers = n_layers
         self.posterior = posterior
         self.output = output
@@ -204,7 +208,7 @@ class DeepWishartRegressor(
     @with_callbacks
     @whole_or_not_at_all
     @one_blas_thread
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit the deep Wishart process.
 
         Parameters
@@ -278,7 +282,7 @@ class DeepWishartRegressor(
         return self
 
     @one_blas_thread
-    def partial_fit(self, X, y):
+    def partial_fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Take one pass over a batch of a stream, in memory bounded by the batch.
 
         The first call starts the model from its rows, so it should have several hundred;
@@ -375,7 +379,7 @@ class DeepWishartRegressor(
         return out
 
     @one_blas_thread
-    def predict_distribution(self, X):
+    def predict_distribution(self, X: ArrayLike) -> PredictiveMixture | list[PredictiveMixture]:
         """Predictive distribution of new observations, noise included.
 
         Parameters
@@ -394,7 +398,7 @@ class DeepWishartRegressor(
         return mixtures[0] if self._y_ndim == 1 else mixtures
 
     @one_blas_thread
-    def sample_y(self, X, n_samples=1, random_state=0):
+    def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: Seed = 0) -> FloatArray:
         """Draw functions from the posterior at all rows jointly, and add independent noise.
 
         Parameters

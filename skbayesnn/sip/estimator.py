@@ -1,15 +1,19 @@
 """``SIPRegressor``: sparse implicit processes as a scikit-learn estimator."""
 
+from typing import Literal, Self
+
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skbayesnn._safety import whole_or_not_at_all
+from skbayesnn._typing import ArrayLike, FloatArray, Schedule, Seed
 from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.numerics.training import CallbackTasks, train
+from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.sip._base import SIPBase
 from skbayesnn.sip.inference import STEPS_A_BLOCK
 
@@ -154,29 +158,29 @@ class SIPRegressor(
     def __init__(
         self,
         *,
-        prior="bnn",
-        n_inducing=50,
-        inducing_inputs=None,
-        n_draws=100,
-        width=50,
-        alpha_divergence=1.0,
-        kl_weight=1.0,
-        kl_warmup=0.2,
-        alpha_warmup=0.5,
-        discriminator_steps=1,
-        learning_rate=0.02,
-        schedule="cosine",
-        batch_size=100,
-        max_iter=2000,
-        early_stopping=True,
-        validation_fraction=0.1,
-        n_iter_no_change=1000,
-        total_samples=None,
-        n_posterior_draws=500,
-        normalize_X=True,
-        normalize_y=True,
-        random_state=None,
-    ):
+        prior: Literal["bnn", "sampler"] = "bnn",
+        n_inducing: int = 50,
+        inducing_inputs: ArrayLike | None = None,
+        n_draws: int = 100,
+        width: int = 50,
+        alpha_divergence: float = 1.0,
+        kl_weight: float = 1.0,
+        kl_warmup: float = 0.2,
+        alpha_warmup: float = 0.5,
+        discriminator_steps: int = 1,
+        learning_rate: float = 0.02,
+        schedule: Schedule = "cosine",
+        batch_size: int = 100,
+        max_iter: int = 2000,
+        early_stopping: bool = True,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 1000,
+        total_samples: int | None = None,
+        n_posterior_draws: int = 500,
+        normalize_X: bool = True,
+        normalize_y: bool = True,
+        random_state: Seed = None,
+    ) -> None:
         self.prior = prior
         self.n_inducing = n_inducing
         self.inducing_inputs = inducing_inputs
@@ -203,7 +207,7 @@ class SIPRegressor(
     @with_callbacks
     @whole_or_not_at_all
     @one_blas_thread
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit the prior, the posterior of the inducing values, and the noise.
 
         Parameters
@@ -270,7 +274,7 @@ class SIPRegressor(
         return self
 
     @one_blas_thread
-    def partial_fit(self, X, y):
+    def partial_fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Take one pass over a batch of a stream, in memory bounded by the batch.
 
         Inputs and targets are standardised, and the inducing inputs placed, by the first
@@ -322,7 +326,7 @@ class SIPRegressor(
         return self
 
     @one_blas_thread
-    def predict_distribution(self, X):
+    def predict_distribution(self, X: ArrayLike) -> PredictiveMixture:
         """Predictive distribution, a Gaussian component for each draw of the inducing values.
 
         Parameters
@@ -340,7 +344,7 @@ class SIPRegressor(
         return mixture.scaled(self._y_offset, self._y_scale)
 
     @one_blas_thread
-    def sample_y(self, X, n_samples=1, random_state=0):
+    def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: Seed = 0) -> FloatArray:
         """Draw new observations: functions from the posterior, the same for all rows, plus noise.
 
         Parameters
@@ -365,7 +369,7 @@ class SIPRegressor(
         return self._y_offset + self._y_scale * f
 
     @one_blas_thread
-    def sample_prior(self, X, n_samples=1, random_state=0):
+    def sample_prior(self, X: ArrayLike, n_samples: int = 1, random_state: Seed = 0) -> FloatArray:
         """Draw functions from the fitted prior, without noise.
 
         Parameters

@@ -7,8 +7,10 @@ spread it over threads, processes or a cluster.
 
 import time
 import warnings
+from collections.abc import Callable
 from itertools import product
 from numbers import Integral, Real
+from typing import Any, Literal, Self
 
 import joblib
 import numpy as np
@@ -22,6 +24,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skbayesnn._safety import whole_or_not_at_all
+from skbayesnn._typing import ArrayLike, FloatArray, Seed
 from skbayesnn._validation import (
     Interval,
     InvalidParameterError,
@@ -33,6 +36,7 @@ from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.metrics import crps_scorer
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.threads import one_blas_thread
+from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.stable.cv_results import results_table
 from skbayesnn.stable.estimator import _MAX_R_HAT, _MIN_EFFECTIVE, StableNNRegressor
 
@@ -134,27 +138,27 @@ class StableNNRegressorCV(
 
     def __init__(
         self,
-        alphas=(0.7, 1.1, 1.5, 2.0),
-        nus=(0.3, 1.0, 3.0),
+        alphas: ArrayLike = (0.7, 1.1, 1.5, 2.0),
+        nus: ArrayLike = (0.3, 1.0, 3.0),
         *,
-        cv=None,
-        scoring=None,
-        input_scale=1.0,
-        cells="auto",
-        n_units=1000,
-        activation="sign",
-        move_units=False,
-        sampler="gibbs",
-        noise_variance="sample",
-        normalize_y=True,
-        point_estimate="median",
-        n_chains=4,
-        n_warmup=500,
-        n_draws=250,
-        thin=4,
-        n_jobs=None,
-        random_state=None,
-    ):
+        cv: Any = None,
+        scoring: str | Callable[..., float] | None = None,
+        input_scale: float | ArrayLike | Literal["evidence"] = 1.0,
+        cells: Literal["auto", "line", "plane", "sampled"] = "auto",
+        n_units: int = 1000,
+        activation: Literal["sign", "erf"] = "sign",
+        move_units: bool = False,
+        sampler: Literal["gibbs", "metropolis"] = "gibbs",
+        noise_variance: float | Literal["sample"] = "sample",
+        normalize_y: bool = True,
+        point_estimate: Literal["median", "mean"] = "median",
+        n_chains: int = 4,
+        n_warmup: int = 500,
+        n_draws: int = 250,
+        thin: int = 4,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.alphas = alphas
         self.nus = nus
         self.cv = cv
@@ -208,7 +212,7 @@ class StableNNRegressorCV(
     @with_callbacks
     @whole_or_not_at_all
     @one_blas_thread
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Score every (α, ν) on every fold, choose, and fit on all rows.
 
         Parameters
@@ -317,7 +321,7 @@ class StableNNRegressorCV(
         validate_data(self, X, dtype=np.float64, reset=False)
         return X
 
-    def predict_distribution(self, X):
+    def predict_distribution(self, X: ArrayLike) -> PredictiveMixture:
         """Predictive distribution of the refitted network.
 
         Parameters
@@ -333,7 +337,7 @@ class StableNNRegressorCV(
         X = self._checked(X)
         return self.best_estimator_.predict_distribution(X)
 
-    def sample_y(self, X, n_samples=1, random_state=0):
+    def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: Seed = 0) -> FloatArray:
         """Draw new observations, see :meth:`StableNNRegressor.sample_y`.
 
         Parameters

@@ -3,6 +3,7 @@
 import warnings
 from functools import partial
 from numbers import Integral, Real
+from typing import Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
@@ -12,6 +13,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skbayesnn._safety import whole_or_not_at_all
+from skbayesnn._typing import ArrayLike, FloatArray, Seed
 from skbayesnn._validation import (
     Interval,
     Options,
@@ -184,25 +186,25 @@ class StableNNRegressor(
 
     def __init__(
         self,
-        alpha=1.1,
-        nu=1.0,
+        alpha: float | Literal["sample"] = 1.1,
+        nu: float | Literal["sample"] = 1.0,
         *,
-        input_scale=1.0,
-        cells="auto",
-        n_units=1000,
-        activation="sign",
-        move_units=False,
-        sampler="gibbs",
-        noise_variance="sample",
-        normalize_y=True,
-        point_estimate="median",
-        n_chains=4,
-        n_warmup=500,
-        n_draws=250,
-        thin=4,
-        n_jobs=None,
-        random_state=None,
-    ):
+        input_scale: float | ArrayLike | Literal["evidence"] = 1.0,
+        cells: Literal["auto", "line", "plane", "sampled"] = "auto",
+        n_units: int = 1000,
+        activation: Literal["sign", "erf"] = "sign",
+        move_units: bool = False,
+        sampler: Literal["gibbs", "metropolis"] = "gibbs",
+        noise_variance: float | Literal["sample"] = "sample",
+        normalize_y: bool = True,
+        point_estimate: Literal["median", "mean"] = "median",
+        n_chains: int = 4,
+        n_warmup: int = 500,
+        n_draws: int = 250,
+        thin: int = 4,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.alpha = alpha
         self.nu = nu
         self.input_scale = input_scale
@@ -246,7 +248,7 @@ class StableNNRegressor(
     @with_callbacks
     @whole_or_not_at_all
     @one_blas_thread
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Sample from the posterior.
 
         Parameters
@@ -347,7 +349,7 @@ class StableNNRegressor(
             )
 
     @one_blas_thread
-    def predict_distribution(self, X):
+    def predict_distribution(self, X: ArrayLike) -> PredictiveMixture:
         """Predictive distribution, a Gaussian component for each posterior draw.
 
         Parameters
@@ -388,7 +390,7 @@ class StableNNRegressor(
         return problem_at(self._problem, self.cells_.log_masses, alpha, log_nu)
 
     @one_blas_thread
-    def sample_y(self, X, n_samples=1, random_state=0):
+    def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: Seed = 0) -> FloatArray:
         """Draw new observations: the function jointly over the rows, and noise for each.
 
         Rows that lie close together share jumps, so that sums, differences or maxima over

@@ -1,6 +1,9 @@
 """``UDNClassifier``: softmax likelihood, probabilities mixed over depths (eq. 11)."""
 
+from typing import Any, Literal, Self
+
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.class_weight import compute_class_weight
@@ -8,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skbayesnn._safety import VersionStampMixin, whole_or_not_at_all
+from skbayesnn._typing import ArrayLike, FloatArray, Schedule, Seed
 from skbayesnn._validation import Options, check_parameters
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.udn._base import CONSTRAINTS, UnboundedDepthMixin
@@ -130,25 +134,25 @@ class UDNClassifier(
     def __init__(
         self,
         *,
-        width=32,
-        layer_generator="dense",
-        image_shape=None,
-        depth_prior="poisson",
-        prior_depth=0.5,
-        max_depth=50,
-        weight_scale=1.0,
-        learning_rate=0.003,
-        schedule="cosine",
-        batch_size="auto",
-        max_iter=500,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=50,
-        tol=0.0,
-        class_weight=None,
-        normalize_X=True,
-        random_state=None,
-    ):
+        width: int = 32,
+        layer_generator: Literal["dense", "residual", "convolutional"] = "dense",
+        image_shape: tuple[int, ...] | None = None,
+        depth_prior: Literal["poisson", "categorical", "point"] = "poisson",
+        prior_depth: float = 0.5,
+        max_depth: int = 50,
+        weight_scale: float = 1.0,
+        learning_rate: float = 0.003,
+        schedule: Schedule = "cosine",
+        batch_size: int | Literal["auto"] = "auto",
+        max_iter: int = 500,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 50,
+        tol: float = 0.0,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        normalize_X: bool = True,
+        random_state: Seed = None,
+    ) -> None:
         self.width = width
         self.layer_generator = layer_generator
         self.image_shape = image_shape
@@ -176,7 +180,7 @@ class UDNClassifier(
     @with_callbacks
     @whole_or_not_at_all
     @one_blas_thread
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit the network and its depth.
 
         Parameters
@@ -206,7 +210,7 @@ class UDNClassifier(
         return self
 
     @one_blas_thread
-    def partial_fit(self, X, y, classes=None):
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
         """Take one pass over a batch of a stream, in memory bounded by the batch.
 
         The inputs are standardised by the first batch. The prior is weighed against all rows
@@ -267,7 +271,7 @@ class UDNClassifier(
         return logits
 
     @one_blas_thread
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Class probabilities, averaged over the posterior of the depth (eq. 11).
 
         Parameters
@@ -282,12 +286,12 @@ class UDNClassifier(
         p = np.tensordot(self.depth_posterior_, by_depth, axes=1)
         return p / p.sum(axis=1, keepdims=True)
 
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: ArrayLike) -> FloatArray:
         """Logarithm of :meth:`predict_proba`; (n_samples, n_classes)."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Most probable class.
 
         Parameters
@@ -302,7 +306,9 @@ class UDNClassifier(
         return self.classes_[most_probable]
 
     @one_blas_thread
-    def predict_quantiles(self, X, quantiles=(0.05, 0.5, 0.95)):
+    def predict_quantiles(
+        self, X: ArrayLike, quantiles: ArrayLike = (0.05, 0.5, 0.95)
+    ) -> FloatArray:
         """Quantiles of each class probability over the posterior of the depth.
 
         Parameters

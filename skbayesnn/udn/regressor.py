@@ -1,11 +1,14 @@
 """``UDNRegressor``: Gaussian likelihood with learned noise, a Gaussian mixture over depths."""
 
+from typing import Literal, Self
+
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from skbayesnn._safety import whole_or_not_at_all
+from skbayesnn._typing import ArrayLike, FloatArray, Schedule, Seed
 from skbayesnn._validation import Options, check_parameters, location_and_scale
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture
@@ -130,26 +133,26 @@ class UDNRegressor(
     def __init__(
         self,
         *,
-        width=32,
-        layer_generator="dense",
-        image_shape=None,
-        depth_prior="poisson",
-        prior_depth=0.5,
-        max_depth=50,
-        weight_scale=0.3,
-        learning_rate=0.003,
-        schedule="cosine",
-        batch_size="auto",
-        max_iter=500,
-        early_stopping=True,
-        refit=True,
-        validation_fraction=0.1,
-        n_iter_no_change=200,
-        tol=0.0,
-        normalize_X=True,
-        normalize_y=True,
-        random_state=None,
-    ):
+        width: int = 32,
+        layer_generator: Literal["dense", "residual", "convolutional"] = "dense",
+        image_shape: tuple[int, ...] | None = None,
+        depth_prior: Literal["poisson", "categorical", "point"] = "poisson",
+        prior_depth: float = 0.5,
+        max_depth: int = 50,
+        weight_scale: float = 0.3,
+        learning_rate: float = 0.003,
+        schedule: Schedule = "cosine",
+        batch_size: int | Literal["auto"] = "auto",
+        max_iter: int = 500,
+        early_stopping: bool = True,
+        refit: bool = True,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 200,
+        tol: float = 0.0,
+        normalize_X: bool = True,
+        normalize_y: bool = True,
+        random_state: Seed = None,
+    ) -> None:
         self.width = width
         self.layer_generator = layer_generator
         self.image_shape = image_shape
@@ -194,7 +197,7 @@ class UDNRegressor(
     @with_callbacks
     @whole_or_not_at_all
     @one_blas_thread
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit the network, its depth and its noise.
 
         Parameters
@@ -225,7 +228,7 @@ class UDNRegressor(
         return self
 
     @one_blas_thread
-    def partial_fit(self, X, y):
+    def partial_fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Take one pass over a batch of a stream, in memory bounded by the batch.
 
         Inputs and targets are standardised by the first batch; the noise is learned from the
@@ -263,14 +266,14 @@ class UDNRegressor(
         return self
 
     @property
-    def noise_std_(self):
+    def noise_std_(self) -> float | FloatArray:
         """Noise of each depth, in the units of y."""
         log_variances = self._network.log_variances(self.n_layers_)
         std = np.exp(0.5 * log_variances) * self._y_scale
         return std[:, 0] if self._y_ndim == 1 else std
 
     @one_blas_thread
-    def predict_distribution(self, X):
+    def predict_distribution(self, X: ArrayLike) -> PredictiveMixture | list[PredictiveMixture]:
         """Predictive distribution of new observations, noise included.
 
         Parameters
