@@ -166,6 +166,19 @@ def print_tables(results, names, models):
             print(f"{'first':12s}" + "".join(f"{v:17d}" for v in first))
 
 
+def print_markdown(results, names, models):
+    """The same for a page: a table each for log density and CRPS, the best in bold."""
+    table, used = means(results, names, models)
+    for i in range(2):
+        print(f"\n| {SCORES[i]} | splits | " + " | ".join(models) + " |")
+        print("| --- " * (len(models) + 2) + "|")
+        for name, row, splits in zip(names, table[:, :, i], used, strict=True):
+            best = np.nanargmax(row) if SCORES[i] in HIGH_IS_BEST else np.nanargmin(row)
+            cells = ["" if np.isnan(v) else f"{v:.4g}" for v in row]
+            cells[best] = f"**{cells[best]}**"
+            print(f"| {name} | {len(splits)} | " + " | ".join(cells) + " |")
+
+
 def main():
     names = [*SETS, "taipei"]
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -175,12 +188,18 @@ def main():
     parser.add_argument("--splits", nargs="+", type=int, default=range(3))
     parser.add_argument("--n-jobs", type=int, default=1)
     parser.add_argument("--out", type=Path, help="add every score to this file")
+    parser.add_argument("--no-run", action="store_true", help="only print what the file has")
+    parser.add_argument("--markdown", action="store_true", help="print tables for a page")
     options = parser.parse_args()
     if not options.data_dir or not Path(options.data_dir).is_dir():
         sys.exit("Give the folder of the tables by --data-dir or SKBAYESNN_DATA.")
     tasks = [(n, m, s) for n in options.sets for s in options.splits for m in options.models]
-    results = run(Path(options.data_dir), tasks, options.n_jobs, options.out)
-    print_tables(results, options.sets, options.models)
+    if options.no_run:
+        done = read_scores(options.out)
+        results = {task: done[task] for task in tasks if task in done}
+    else:
+        results = run(Path(options.data_dir), tasks, options.n_jobs, options.out)
+    (print_markdown if options.markdown else print_tables)(results, options.sets, options.models)
 
 
 if __name__ == "__main__":
