@@ -173,6 +173,8 @@ def print_markdown(results, names, models):
         print(f"\n| {SCORES[i]} | splits | " + " | ".join(models) + " |")
         print("| --- " * (len(models) + 2) + "|")
         for name, row, splits in zip(names, table[:, :, i], used, strict=True):
+            if not splits:
+                continue
             best = np.nanargmax(row) if SCORES[i] in HIGH_IS_BEST else np.nanargmin(row)
             cells = ["" if np.isnan(v) else f"{v:.4g}" for v in row]
             cells[best] = f"**{cells[best]}**"
