@@ -34,7 +34,6 @@ sphinx_gallery_conf = {
     "within_subsection_order": "NumberOfCodeLinesSortKey",
     "abort_on_example_error": True,
     "doc_module": ("skbayesnn",),
-    "reference_url": {"skbayesnn": None},
     "backreferences_dir": "generated/backreferences",
     "remove_config_comments": True,
     "show_memory": False,
