@@ -10,31 +10,45 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from skbayesnn import SIPRegressor
+from skbayesnn.plotting import PredictionIntervalDisplay
 
 generator = np.random.default_rng(0)
 X = generator.uniform(-4, 4, (1000, 1))
 y = 7 * np.sin(X[:, 0]) + 2 * generator.normal(size=1000) * np.sin(X[:, 0]) + 10
+
+# %%
+# ``partial_fit`` makes one pass over the rows, ten steps, and goes on from there. The prior is
+# weighed against ``total_samples`` rows, however often they come again.
 
 model = SIPRegressor(
     inducing_inputs=np.full((20, 1), -1.0), n_draws=50, learning_rate=0.01, total_samples=1000,
     random_state=0,
 )  # fmt: skip
 path = [np.full(20, -1.0)]
-for _ in range(200):  # passes over the data, ten steps each
+for _ in range(200):
     model.partial_fit(X, y)
     path.append(model.inducing_inputs_[:, 0].copy())
 
-figure, (left, right) = plt.subplots(
+# %%
+# Noise that changes with the input is in the intervals. Below, a line for each inducing input,
+# from the common start at the top.
+
+figure, (above, below) = plt.subplots(
     2, 1, figsize=(8, 7), sharex=True, layout="constrained", height_ratios=(2, 1)
 )
-left.plot(X, y, ".", color="0.6", ms=2)
+above.plot(X, y, ".", color="0.6", ms=2, label="data")
 grid = np.linspace(-4, 4, 161)[:, None]
-left.plot(grid, model.predict_quantiles(grid, [0.05, 0.5, 0.95]), color="C0")
-left.set_title("data, and 5 %, 50 % and 95 % quantiles")
-right.plot(np.array(path), 10 * np.arange(len(path)), color="C1", lw=0.8)
-right.set(xlabel="x", ylabel="steps", title="where the inducing inputs go")
-right.invert_yaxis()
-ends = np.sort(path[-1])
-print(f"inducing inputs from {ends[0]:.2f} to {ends[-1]:.2f}, standard deviation {ends.std():.2f}")
-print(f"(the data's: 2.31); widest gap {np.diff(ends).max():.2f}")
+PredictionIntervalDisplay.from_estimator(model, grid, coverages=0.9, ax=above)
+above.set(title="data and predictions")
+above.label_outer()
+below.plot(np.array(path), 10 * np.arange(len(path)), color="C1", lw=0.8)
+below.set(xlabel="x", ylabel="steps", title="where the inducing inputs go")
+below.invert_yaxis()
 plt.show()
+
+# %%
+# In numbers:
+
+ends = np.sort(path[-1])
+print(f"inducing inputs from {ends[0]:.2f} to {ends[-1]:.2f}, widest gap {np.diff(ends).max():.2f}")
+print(f"their standard deviation is {ends.std():.2f}, that of the data {X.std():.2f}")

@@ -1,7 +1,10 @@
-"""Predictive intervals for a table that scikit-learn ships, in half a minute.
+"""
+Quick start
+===========
 
-The disease progression of 442 patients from ten measurements: the stable network in a
-pipeline, beside scikit-learn's Gaussian process.
+Predictive intervals for a table that scikit-learn ships, in half a minute: the disease
+progression of 442 patients from ten measurements. The stable network in a pipeline, beside
+scikit-learn's Gaussian process.
 """
 
 from sklearn.datasets import load_diabetes
@@ -18,6 +21,9 @@ from skbayesnn.predictive import PredictiveMixture
 X, y = load_diabetes(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.25, random_state=0)
 
+# %%
+# Inputs are brought to scale one in a pipeline; ``predict`` passes its keywords through it.
+
 model = make_pipeline(StandardScaler(), StableNNRegressor(random_state=0, n_jobs=2))
 model.fit(X_train, y_train)
 
@@ -26,6 +32,10 @@ lower, upper = model.predict(X_test, quantiles=[0.05, 0.95]).T
 print("Progression of five patients: median, 90 % interval, what was observed")
 for i in range(5):
     print(f"  {median[i]:5.0f}   [{lower[i]:5.0f}, {upper[i]:5.0f}]   {y_test[i]:5.0f}")
+
+# %%
+# A Gaussian process predicts one Gaussian a row, which is a mixture of one component: the same
+# scores judge both.
 
 gaussian_process = make_pipeline(
     StandardScaler(),

@@ -100,7 +100,7 @@ class EnsembleRegressor(SeveralTargetsMixin, MetaEstimatorMixin, RegressorMixin,
     estimators_ : list of estimator
         The fitted members.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Where X has string column names.
 
     See Also

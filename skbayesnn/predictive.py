@@ -45,9 +45,9 @@ class PredictiveMixture:
 
     References
     ----------
-    .. [1] Grimit, Gneiting, Berrocal and Johnson, "The continuous ranked probability
-       score for circular variables and its application to mesoscale forecast ensemble
-       verification", Quarterly Journal of the Royal Meteorological Society, 2006.
+    E. Grimit, T. Gneiting, V. Berrocal and N. Johnson, "The continuous ranked probability score
+    for circular variables and its application to mesoscale forecast ensemble verification",
+    Quarterly Journal of the Royal Meteorological Society, 2006.
 
     Examples
     --------
@@ -277,8 +277,9 @@ class PredictiveMixture:
     def crps(self, y: ArrayLike) -> FloatArray:
         """Continuous ranked probability score of each row, in the units of y; 0 is best.
 
-        ∫ (P(Y <= t) - 1{y <= t})² dt = E|Y - y| - ½ E|Y - Y'|, in closed form for Gaussian
-        mixtures [1]_. The cost is half the square of the number of components a row.
+        ``∫ (P(Y <= t) - 1{y <= t})² dt = E|Y - y| - ½ E|Y - Y'|``, in closed form for Gaussian
+        mixtures (Grimit et al., 2006). The cost is half the square of the number of components
+        a row.
 
         Parameters
         ----------

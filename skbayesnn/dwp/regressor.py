@@ -102,7 +102,7 @@ class DeepWishartRegressor(
 
     Attributes
     ----------
-    length_scales_ : ndarray of shape (n_features_in_,)
+    length_scales_ : ndarray of shape (`n_features_in_`,)
         Of the first kernel, in the units of X: long ones for inputs that do not matter. With
         hidden layers their ratios count, since later layers stretch distances, too.
     hidden_length_scales_ : ndarray of shape (n_layers,)
@@ -111,7 +111,7 @@ class DeepWishartRegressor(
         Of all kernels, for standardised targets.
     noise_variance_ : float, or ndarray of shape (n_targets,)
         In squared units of y.
-    inducing_inputs_ : ndarray of shape (n_inducing, n_features_in_)
+    inducing_inputs_ : ndarray of shape (n_inducing, `n_features_in_`)
         In the units of X.
     elbo_curve_ : list of float
         Evidence lower bound a row of each epoch, in nats of the standardised target, at the
@@ -121,7 +121,7 @@ class DeepWishartRegressor(
     n_samples_seen_ : int
         Rows that the prior is weighed against.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Where X has string column names.
 
     See Also
@@ -140,7 +140,7 @@ class DeepWishartRegressor(
     their distribution given those of the inducing points; the correlation that they then have
     among rows is taken to be one, in training with an exact output and in all predictions.
 
-    How training starts, and what was tried on the way, is in :mod:`skbayesnn.dwp.start`.
+    How training starts, and what was tried on the way, is in ``skbayesnn.dwp.start``.
 
     References
     ----------

@@ -6,6 +6,8 @@ from scipy.stats import binom
 from skbayesnn.base import check_observations
 from skbayesnn.plotting._axes import distribution_of, get_axes
 
+_RANGE_LABEL = "95 % if calibrated"
+
 
 class CalibrationDisplay:
     """Calibration of a regressor's predictive distributions.
@@ -15,7 +17,8 @@ class CalibrationDisplay:
     draws its histogram: a hump means intervals too wide, a bowl too narrow, a slope bias.
     ``kind="reliability"`` draws the share of observations below each predicted quantile
     against its level: the diagonal is best. Both with the range in which a calibrated model
-    lies with 95 % probability, at each bin or level by itself.
+    lies with 95 % probability, at each bin or level by itself. That range is drawn once in each
+    axes, so that several models can share them, judged on the same number of rows.
 
     Use rows that the model was not fitted to. Create it by :meth:`from_estimator` or
     :meth:`from_predictions`.
@@ -24,6 +27,8 @@ class CalibrationDisplay:
     ----------
     pit : ndarray of shape (n_samples,)
         F(y | x) of each row.
+    name : str, default=None
+        Name of the model, for the legend.
 
     Attributes
     ----------
@@ -51,11 +56,12 @@ class CalibrationDisplay:
     True
     """
 
-    def __init__(self, pit):
+    def __init__(self, pit, *, name=None):
         self.pit = pit
+        self.name = name
 
     @classmethod
-    def from_estimator(cls, estimator, X, y, *, kind="pit", n_bins=10, ax=None):
+    def from_estimator(cls, estimator, X, y, *, kind="pit", n_bins=10, name=None, ax=None):
         """Predict and draw.
 
         Parameters
@@ -67,6 +73,8 @@ class CalibrationDisplay:
         kind : {"pit", "reliability"}, default="pit"
         n_bins : int, default=10
             Of the histogram.
+        name : str, default=None
+            Name of the model, for the legend.
         ax : matplotlib axes, default=None
             Where to draw; a new figure by default.
 
@@ -75,10 +83,10 @@ class CalibrationDisplay:
         display : CalibrationDisplay
         """
         distribution = distribution_of(estimator, X)
-        return cls.from_predictions(y, distribution, kind=kind, n_bins=n_bins, ax=ax)
+        return cls.from_predictions(y, distribution, kind=kind, n_bins=n_bins, name=name, ax=ax)
 
     @classmethod
-    def from_predictions(cls, y_true, distribution, *, kind="pit", n_bins=10, ax=None):
+    def from_predictions(cls, y_true, distribution, *, kind="pit", n_bins=10, name=None, ax=None):
         """Draw the calibration of predictive distributions.
 
         Parameters
@@ -87,6 +95,7 @@ class CalibrationDisplay:
         distribution : PredictiveMixture
         kind : {"pit", "reliability"}, default="pit"
         n_bins : int, default=10
+        name : str, default=None
         ax : matplotlib axes, default=None
 
         Returns
@@ -94,7 +103,7 @@ class CalibrationDisplay:
         display : CalibrationDisplay
         """
         pit = distribution.cdf(check_observations(y_true, len(distribution)))
-        return cls(pit).plot(kind=kind, n_bins=n_bins, ax=ax)
+        return cls(pit, name=name).plot(kind=kind, n_bins=n_bins, ax=ax)
 
     def plot(self, *, kind="pit", n_bins=10, ax=None):
         """Draw.
@@ -114,34 +123,40 @@ class CalibrationDisplay:
         self.ax_ = get_axes(ax)
         self.figure_ = self.ax_.figure
         self.bars_ = self.line_ = None
+        drawn = _RANGE_LABEL in self.ax_.get_legend_handles_labels()[1]
         draw = self._draw_histogram if kind == "pit" else self._draw_reliability
-        draw(n_bins)
+        draw(n_bins, with_range=not drawn)
         self.ax_.legend(frameon=False)
         return self
 
-    def _draw_histogram(self, n_bins):
+    def _draw_histogram(self, n_bins, with_range):
         n = self.pit.size
         counts, edges = np.histogram(self.pit, bins=n_bins, range=(0.0, 1.0))
         low, high = binom.ppf([0.025, 0.975], n, 1 / n_bins) * n_bins / n
         self.bars_ = self.ax_.bar(
-            edges[:-1], counts * n_bins / n, width=1 / n_bins, align="edge", alpha=0.7
-        )
-        self.ax_.axhspan(low, high, color="k", alpha=0.15, lw=0, label="95 % if calibrated")
-        self.ax_.axhline(1.0, color="k", ls="--", lw=1)
+            edges[:-1], counts * n_bins / n, width=1 / n_bins, align="edge", alpha=0.7,
+            label=self.name,
+        )  # fmt: skip
         top = 1.2 * max(high, counts.max() * n_bins / n)
+        if with_range:
+            self.ax_.axhspan(low, high, color="k", alpha=0.15, lw=0, label=_RANGE_LABEL)
+            self.ax_.axhline(1.0, color="k", ls="--", lw=1)
+        else:
+            top = max(top, self.ax_.get_ylim()[1])
         self.ax_.set(
             xlabel="probability integral transform", ylabel="density", xlim=(0, 1), ylim=(0, top)
         )
 
-    def _draw_reliability(self, n_bins):
+    def _draw_reliability(self, n_bins, with_range):
         n, levels = self.pit.size, np.linspace(0, 1, 101)
         share = np.searchsorted(np.sort(self.pit), levels, side="right") / n
-        low, high = binom.ppf([[0.025], [0.975]], n, levels) / n
-        self.ax_.fill_between(
-            levels, low, high, color="k", alpha=0.15, lw=0, label="95 % if calibrated"
-        )
-        self.ax_.plot([0, 1], [0, 1], "k--", lw=1)
-        (self.line_,) = self.ax_.plot(levels, share, label="observed")
+        if with_range:
+            low, high = binom.ppf([[0.025], [0.975]], n, levels) / n
+            self.ax_.fill_between(
+                levels, low, high, color="k", alpha=0.15, lw=0, label=_RANGE_LABEL
+            )
+            self.ax_.plot([0, 1], [0, 1], "k--", lw=1)
+        (self.line_,) = self.ax_.plot(levels, share, label=self.name or "observed")
         self.ax_.set(
             xlabel="level of the predicted quantile", ylabel="share of observations below",
             xlim=(0, 1), ylim=(0, 1),

@@ -54,7 +54,7 @@ class PredictionIntervalDisplay:
         self.name = name
 
     @classmethod
-    def from_estimator(cls, estimator, X, y=None, *, coverages=(0.5, 0.9), ax=None):
+    def from_estimator(cls, estimator, X, y=None, *, coverages=(0.5, 0.9), color=None, ax=None):
         """Predict and draw.
 
         Parameters
@@ -66,6 +66,8 @@ class PredictionIntervalDisplay:
             Observations to draw.
         coverages : float or sequence of float, default=(0.5, 0.9)
             In (0, 1).
+        color : matplotlib color, default=None
+            Of the median and the bands; the next one of the axes by default.
         ax : matplotlib axes, default=None
             Where to draw; a new figure by default.
 
@@ -75,11 +77,13 @@ class PredictionIntervalDisplay:
         """
         x, name = single_feature(X)
         distribution = distribution_of(estimator, X)
-        return cls.from_predictions(distribution, y, x=x, name=name, coverages=coverages, ax=ax)
+        return cls.from_predictions(
+            distribution, y, x=x, name=name, coverages=coverages, color=color, ax=ax
+        )
 
     @classmethod
     def from_predictions(
-        cls, distribution, y=None, *, x=None, name=None, coverages=(0.5, 0.9), ax=None
+        cls, distribution, y=None, *, x=None, name=None, coverages=(0.5, 0.9), color=None, ax=None
     ):
         """Draw predictive distributions.
 
@@ -93,6 +97,7 @@ class PredictionIntervalDisplay:
         name : str, default=None
             Label of the horizontal axis.
         coverages : float or sequence of float, default=(0.5, 0.9)
+        color : matplotlib color, default=None
         ax : matplotlib axes, default=None
 
         Returns
@@ -108,13 +113,15 @@ class PredictionIntervalDisplay:
             y=check_y(y, len(distribution)),
             name=name,
         )
-        return display.plot(ax=ax)
+        return display.plot(color=color, ax=ax)
 
-    def plot(self, *, ax=None):
+    def plot(self, *, color=None, ax=None):
         """Draw.
 
         Parameters
         ----------
+        color : matplotlib color, default=None
+            Of the median and the bands; the next one of the axes by default.
         ax : matplotlib axes, default=None
 
         Returns
@@ -125,14 +132,14 @@ class PredictionIntervalDisplay:
         self.figure_ = self.ax_.figure
         order = np.argsort(self.median if self.x is None else self.x, kind="stable")
         x = np.arange(1, order.size + 1) if self.x is None else self.x[order]
-        colour, self.bands_ = None, []
+        self.bands_ = []
         for i in np.argsort(self.coverages)[::-1]:
             low, high = self.intervals[i][order].T
             label = f"{100 * self.coverages[i]:g} % interval"
-            band = self.ax_.fill_between(x, low, high, alpha=0.3, lw=0, color=colour, label=label)
-            colour = band.get_facecolor()[0][:3]
+            band = self.ax_.fill_between(x, low, high, alpha=0.3, lw=0, color=color, label=label)
+            color = band.get_facecolor()[0][:3]
             self.bands_.append(band)
-        (self.line_,) = self.ax_.plot(x, self.median[order], color=colour, label="median")
+        (self.line_,) = self.ax_.plot(x, self.median[order], color=color, label="median")
         self.points_ = None
         if self.y is not None:
             (self.points_,) = self.ax_.plot(x, self.y[order], "k.", ms=4, label="observed")

@@ -114,7 +114,7 @@ class SIPRegressor(
     n_samples_seen_ : int
         Rows of ``fit``, and all that ``partial_fit`` was given since.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Where X has string column names.
 
     See Also

@@ -43,7 +43,7 @@ class UDNClassifier(
     over the posterior of the depth (eq. 11).
 
     Three things differ from the paper. A new layer starts as a pass-through, and for dense
-    layers the prior of its weights is centred there: N(I, ``weight_scale``² ), where the
+    layers the prior of its weights is centred there: ``N(I, weight_scale²)``, where the
     paper has N(0, I). The depth posterior maximises the bound given the value of each depth,
     instead of following a gradient at a tenth of the learning rate. Heads take full steps,
     whatever the probability of their depth.
@@ -93,7 +93,7 @@ class UDNClassifier(
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    depth_posterior_ : ndarray of shape (n_layers_,)
+    depth_posterior_ : ndarray of shape (`n_layers_`,)
         Probability of each depth, from 1.
     expected_depth_ : float
     n_layers_ : int
@@ -107,7 +107,7 @@ class UDNClassifier(
     n_samples_seen_ : int
         Rows that the prior is weighed against.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Where X has string column names.
 
     See Also

@@ -81,12 +81,12 @@ class UDNRegressor(
 
     Attributes
     ----------
-    depth_posterior_ : ndarray of shape (n_layers_,)
+    depth_posterior_ : ndarray of shape (`n_layers_`,)
         Probability of each depth, from 1.
     expected_depth_ : float
     n_layers_ : int
         Largest depth with positive probability.
-    noise_std_ : ndarray of shape (n_layers_,) or (n_layers_, n_targets)
+    noise_std_ : ndarray of shape (`n_layers_`,) or (`n_layers_`, n_targets)
         Noise of each depth, in the units of y.
     loss_curve_ : list of float
         −ELBO a row, in nats of the standardised target, of each epoch.
@@ -97,7 +97,7 @@ class UDNRegressor(
     n_samples_seen_ : int
         Rows that the prior is weighed against.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Where X has string column names.
 
     See Also

@@ -20,6 +20,7 @@ from skbayesnn.predictive import PredictiveMixture
 
 matplotlib.use("agg")
 import matplotlib.pyplot as plt
+from matplotlib.colors import same_color
 
 
 @pytest.fixture(autouse=True)
@@ -59,6 +60,15 @@ def test_intervals_of_several_features_follow_the_median():
     np.testing.assert_allclose(display.line_.get_ydata(), np.arange(5))
     np.testing.assert_allclose(display.intervals[1][1], [norm.ppf(0.05), norm.ppf(0.95)], atol=1e-9)
     assert len(display.bands_) == 2
+
+
+def test_intervals_of_two_models_share_axes():
+    first = PredictionIntervalDisplay.from_predictions(normals(3), color="C1")
+    second = PredictionIntervalDisplay.from_predictions(normals(3), ax=first.ax_, coverages=0.5)
+    for display, color in ((first, "C1"), (second, "C0")):
+        for band in display.bands_:
+            assert same_color(band.get_facecolor()[0][:3], color)
+        assert same_color(display.line_.get_color(), color)
 
 
 def test_density_curves_and_image(fitted):
@@ -111,6 +121,17 @@ def test_reliability_is_the_share_below_each_quantile(fitted):
     assert display.line_.get_ydata()[30] == pytest.approx(share)
     with pytest.raises(ValueError, match="kind must be 'pit' or 'reliability'"):
         CalibrationDisplay.from_estimator(model, frame, y, kind="qq")
+
+
+@pytest.mark.parametrize("kind", ["pit", "reliability"])
+def test_calibration_of_two_models_shares_one_range(kind):
+    y = np.arange(40.0) + norm.ppf((np.arange(40) + 0.5) / 40)
+    first = CalibrationDisplay.from_predictions(y, normals(40, 0.3), kind=kind, name="too sure")
+    top = first.ax_.get_ylim()[1]
+    CalibrationDisplay.from_predictions(y, normals(40), kind=kind, name="right", ax=first.ax_)
+    texts = [text.get_text() for text in first.ax_.get_legend().get_texts()]
+    assert sorted(texts) == ["95 % if calibrated", "right", "too sure"]
+    assert first.ax_.get_ylim()[1] == top
 
 
 def test_several_targets_are_refused(fitted):
