@@ -38,14 +38,15 @@ class SIPRegressor(
         and standard deviations learned; or "sampler", a network with learned weights whose
         inputs are x and ten normal variables. The latter has few ways to vary: given the
         inducing values it is almost deterministic.
-    n_inducing : int, default=50
+    n_inducing : int, default=25
         Inducing inputs; no more than there are distinct rows are used.
     inducing_inputs : array-like of shape (n_inducing, n_features) or None, default=None
         Where they start, in the units of X, in place of `n_inducing`. By default on rows of
         X, chosen at random. They move in training.
     n_draws : int, default=100
         Draws of the prior and of the inducing values a step. The process given the inducing
-        values has the rank of these draws: keep them well above `n_inducing`.
+        values has the rank of these draws: keep them well above `n_inducing` (half as many
+        inducing inputs as draws, and the mean was underfitted on four tables).
     width : int, default=50
         Units of each of the two hidden layers of the prior, of the posterior and of the
         classifier.
@@ -159,7 +160,7 @@ class SIPRegressor(
         self,
         *,
         prior: Literal["bnn", "sampler"] = "bnn",
-        n_inducing: int = 50,
+        n_inducing: int = 25,
         inducing_inputs: ArrayLike | None = None,
         n_draws: int = 100,
         width: int = 50,

@@ -271,7 +271,6 @@ class StableNNRegressorCV(
             search.subcontext(task_name="candidate-split-evaluation", task_id=i)
             for i in range(len(tasks))
         ]
-        # One BLAS thread also here: fits that end in other threads would put back more.
         # Without memory maps: arrays that are read-only would be compiled for once more.
         out = Parallel(n_jobs=self.n_jobs, max_nbytes=None)(
             delayed(_evaluate)(
