@@ -76,7 +76,9 @@ class StableNNRegressor(
     activation : {"sign", "erf"}, default="sign"
         What a hidden unit makes of b + w · x. With "erf" functions are smooth; the scale
         of b and w then sets how smooth. Biases are standard normal, and input weights
-        normal with the standard deviations `input_scale`, unless it is "evidence".
+        normal with the standard deviations `input_scale`, unless it is "evidence". For a
+        smooth function ``activation="erf", alpha=2.0, nu="sample", input_scale="evidence"``
+        is level with a Gaussian process; cross-validation tells smooth from jumps.
     move_units : bool, default=False
         Sample the hyperplanes, too: each sweep proposes a new one for every sampled unit.
         A few hundred units then find the jumps of a function of ten inputs that thousands
