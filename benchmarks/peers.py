@@ -21,6 +21,8 @@ GP_FIT_ROWS, GP_ROWS = 1000, 3000
 """Rows for the hyperparameters of a Gaussian process, and rows that it is conditioned on."""
 
 N_LEVELS = 200
+STRAY = 0.005
+"""Probability that a smoothed density gives to a value that the model knows nothing of."""
 
 
 def normal(mean, std):
@@ -52,12 +54,22 @@ def gaussian_process(X, y, kernel=ard):
     return lambda X_test: normal(*model.predict(X_test, return_std=True))
 
 
-def smoothed(values, spread, n_rows):
-    """Equal kernels at each row's values, as wide as Silverman's rule says for so many rows."""
-    bandwidth = 1.06 * spread * n_rows**-0.2
-    n_values = values.shape[1]
-    variances = np.broadcast_to(np.square(bandwidth)[:, None], values.shape)
-    return PredictiveMixture(np.full(n_values, 1 / n_values), values, variances)
+def smoothed(values, spread, y, share=1.0):
+    """Equal kernels at each row's values, by Silverman's rule for a share of the targets.
+
+    Kernels have no tails: one test row far outside would decide the mean log density. A Gaussian
+    as wide as all targets, with little weight, is what such a row is left to.
+    """
+    n_rows, n_values = values.shape
+    kernels = np.square(1.06 * spread * (share * len(y)) ** -0.2)
+    weights = np.append(np.full(n_values, (1 - STRAY) / n_values), STRAY)
+    return PredictiveMixture(
+        weights,
+        np.column_stack([values, np.full(n_rows, y.mean())]),
+        np.column_stack(
+            [np.broadcast_to(kernels[:, None], values.shape), np.full(n_rows, y.var())]
+        ),
+    )
 
 
 def quantile_forest(X, y):
@@ -78,7 +90,7 @@ def quantile_forest(X, y):
             if len(X_test) > 1000
             else [model.predict(X_test, quantiles=levels)]
         )
-        return smoothed(values, np.maximum(values.std(axis=1), 1e-3 * y.std()), 0.1 * len(y))
+        return smoothed(values, np.maximum(values.std(axis=1), 1e-3 * y.std()), y, 0.1)
 
     return predict
 
@@ -103,7 +115,7 @@ def conformal_forest(X, y):
 
     def predict(X_test):
         values = model.predict(X_test)[:, None] + residuals
-        return smoothed(values, np.full(len(values), residuals.std()), len(y))
+        return smoothed(values, np.full(len(values), residuals.std()), y)
 
     return predict
 
