@@ -45,8 +45,8 @@ class SIPRegressor(
         X, chosen at random. They move in training.
     n_draws : int, default=100
         Draws of the prior and of the inducing values a step. The process given the inducing
-        values has the rank of these draws: keep them well above `n_inducing` (half as many
-        inducing inputs as draws, and the mean was underfitted on four tables).
+        values has the rank of these draws: keep them well above `n_inducing` (with half as many
+        inducing inputs as draws the error was larger on five of six tables).
     width : int, default=50
         Units of each of the two hidden layers of the prior, of the posterior and of the
         classifier.
