@@ -162,7 +162,8 @@ def print_tables(results, names, models):
         if score in ("log density", "CRPS", "RMSE"):
             signed = -table[:, :, i] if score in HIGH_IS_BEST else table[:, :, i]
             ranks = rankdata(signed, axis=1, nan_policy="omit")
-            print(f"{'mean rank':12s}" + "".join(f"{v:17.2f}" for v in np.nanmean(ranks, axis=0)))
+            average = np.ma.masked_invalid(ranks).mean(axis=0).filled(np.nan)
+            print(f"{'mean rank':12s}" + "".join(f"{v:17.2f}" for v in average))
             first = np.sum(ranks == 1, axis=0)
             print(f"{'first':12s}" + "".join(f"{v:17d}" for v in first))
 
