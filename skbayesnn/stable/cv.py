@@ -146,7 +146,7 @@ class StableNNRegressorCV(
         input_scale: float | ArrayLike | Literal["evidence"] = 1.0,
         cells: Literal["auto", "line", "plane", "sampled"] = "auto",
         n_units: int = 1000,
-        activation: Literal["sign", "erf"] = "sign",
+        activation: Literal["sign", "erf", "cosine"] = "sign",
         move_units: bool = False,
         sampler: Literal["gibbs", "metropolis"] = "gibbs",
         noise_variance: float | Literal["sample"] = "sample",

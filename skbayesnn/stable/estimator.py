@@ -73,13 +73,14 @@ class StableNNRegressor(
         no signs, are sampled ones.
     n_units : int, default=1000
         Number of sampled hyperplanes.
-    activation : {"sign", "erf"}, default="sign"
-        What a hidden unit makes of b + w · x. With "erf" functions are smooth; the scale
-        of b and w then sets how smooth. Biases are standard normal, and input weights
-        normal with the standard deviations `input_scale`, unless it is "evidence". For a
-        smooth function ``activation="erf", alpha=2.0, nu="sample", input_scale="evidence"``
-        comes close to a Gaussian process (a CRPS within 4 %, and choosing between signs and
-        erf by cross-validation: ``benchmarks/stable.py functions``).
+    activation : {"sign", "erf", "cosine"}, default="sign"
+        What a hidden unit makes of b + w · x. With "erf" and "cosine" functions are smooth,
+        with cosines alike everywhere: for α = 2 the Gaussian process with the squared
+        exponential kernel. Input weights are normal with the standard deviations
+        `input_scale`, which sets how smooth; biases are standard normal, the phases of
+        cosines uniform. For a smooth function take ``activation="cosine", alpha=2.0,
+        nu="sample", input_scale="evidence"``; ``benchmarks/stable.py functions`` chooses
+        between that and signs by cross-validation.
     move_units : bool, default=False
         Sample the hyperplanes, too: each sweep proposes a new one for every sampled unit.
         A few hundred units then find the jumps of a function of ten inputs that thousands
@@ -118,7 +119,8 @@ class StableNNRegressor(
     input_scale_ : ndarray of shape (n_features,)
         What X is multiplied by.
     bias_scale_ : float
-        Standard deviation of the biases; 1 unless found with the input scales.
+        Standard deviation of the biases: 1, or found with the input scales; π for cosines,
+        whose phases are then uniform.
     cells_ : object
         The cells, with their ``log_masses``.
     noise_variance_ : float
@@ -171,7 +173,8 @@ class StableNNRegressor(
     Bayesian neural networks under weights with unbounded variance", UAI 2024.
 
     Christopher Williams, "Computation with infinite neural networks", Neural Computation
-    1998: the limit of ``activation="erf"`` for α = 2.
+    1998: the limit of ``activation="erf"`` for α = 2. Ali Rahimi and Benjamin Recht, "Random
+    features for large-scale kernel machines", 2007: that of ``activation="cosine"``.
 
     Examples
     --------
@@ -195,7 +198,7 @@ class StableNNRegressor(
         input_scale: float | ArrayLike | Literal["evidence"] = 1.0,
         cells: Literal["auto", "line", "plane", "sampled"] = "auto",
         n_units: int = 1000,
-        activation: Literal["sign", "erf"] = "sign",
+        activation: Literal["sign", "erf", "cosine"] = "sign",
         move_units: bool = False,
         sampler: Literal["gibbs", "metropolis"] = "gibbs",
         noise_variance: float | Literal["sample"] = "sample",

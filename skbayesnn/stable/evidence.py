@@ -12,14 +12,17 @@ the kernel is that of Williams (1998), the same function k of
 
     c = (λ_0² + λx · λx') / √((½ + λ_0² + |λx|²) (½ + λ_0² + |λx'|²)),
 
-and the scale λ_0 of the biases is sought, too: it is the sign that has no scale.
+and the scale λ_0 of the biases is sought, too: it is the sign that has no scale. For cosines
+it is the squared exponential kernel, exp(-|λx - λx'|²/2) (Rahimi and Recht, 2007).
 """
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, lapack
 from scipy.optimize import minimize
+from scipy.spatial.distance import cdist
 
 from skbayesnn._validation import location_and_scale
+from skbayesnn.stable.units import BIAS_SCALES
 
 MAX_ROWS = 600
 """Of more rows a random part is used: an evaluation costs O(n³)."""
@@ -29,6 +32,62 @@ _LOG_BOUND = 9.0
 # As a share of ν: the arc cosines of nearly equal rows lose half of their digits.
 _LEAST_NOISE = 1e-6
 _MAX_ITERATIONS = 100
+
+
+def _sign(X, scales):
+    """The limit of signs; as :func:`_erf`."""
+    scaled = X * scales
+    norms = np.sqrt(1.0 + (scaled**2).sum(axis=1))
+    u = scaled / norms[:, None]
+    return _arc_cosine(u, u @ u.T + 1.0 / np.outer(norms, norms))
+
+
+def _erf(X, scales):
+    """The limit of error functions, and a function for its gradient.
+
+    Returns
+    -------
+    k : ndarray of shape (n, n)
+    by_log_scales : callable
+        Turns the gradient of something by k into that by the logarithms of the scales.
+    """
+    scaled = np.column_stack([X, np.ones(len(X))]) * scales
+    u = scaled / np.sqrt(0.5 + (scaled**2).sum(axis=1))[:, None]
+    return _arc_cosine(u, u @ u.T)
+
+
+def _arc_cosine(u, cosine):
+    """1 - 2 arccos(c)/π: `u` are the scaled inputs over their norms."""
+    # Equal rows: an arc cosine would make 1e-8 of a rounding error.
+    cosine[cosine > 1.0 - 1e-14] = 1.0
+    cosine = np.maximum(cosine, -1.0)
+
+    def by_log_scales(by_k):
+        # k'(c) = 2/(π √(1-c²)); on equal rows c does not change with the scales.
+        sine = np.sqrt(1.0 - cosine**2)
+        slope = np.divide(2.0 / np.pi, sine, out=np.zeros_like(sine), where=sine > 1e-7)
+        by_cosine = by_k * slope
+        # dc/dlog λ_j = 2 u_j u_j' - c (u_j² 1' + 1 u_j²').
+        pull = (by_cosine * cosine).sum(axis=1) @ u**2
+        return 2.0 * ((u * (by_cosine @ u)).sum(axis=0) - pull)
+
+    return 1.0 - 2.0 / np.pi * np.arccos(cosine), by_log_scales
+
+
+def _cosine(X, scales):
+    """The limit of cosines, the squared exponential kernel; as :func:`_erf`."""
+    scaled = X * scales
+    k = np.exp(-0.5 * cdist(scaled, scaled, "sqeuclidean"))
+
+    def by_log_scales(by_k):
+        # dk/dlog λ_j = -k (s_j 1' - 1 s_j')², s the scaled inputs.
+        weight = by_k * k
+        return 2.0 * ((scaled * (weight @ scaled)).sum(axis=0) - weight.sum(axis=1) @ scaled**2)
+
+    return k, by_log_scales
+
+
+_KERNELS = {"sign": _sign, "erf": _erf, "cosine": _cosine}
 
 
 def negative_log_posterior(parameters, X, y, activation="sign"):
@@ -41,7 +100,7 @@ def negative_log_posterior(parameters, X, y, activation="sign"):
     X : ndarray of shape (n, n_features)
     y : ndarray of shape (n,)
         Standardised.
-    activation : {"sign", "erf"}, default="sign"
+    activation : {"sign", "erf", "cosine"}, default="sign"
 
     Returns
     -------
@@ -49,17 +108,7 @@ def negative_log_posterior(parameters, X, y, activation="sign"):
     gradient : ndarray of shape (n_scales + 2,)
     """
     scales, nu, noise = np.exp(parameters[:-2]), *np.exp(parameters[-2:])
-    smooth = activation == "erf"
-    scaled = (np.column_stack([X, np.ones(len(X))]) if smooth else X) * scales
-    norms = np.sqrt((0.5 if smooth else 1.0) + (scaled**2).sum(axis=1))
-    u = scaled / norms[:, None]
-    cosine = u @ u.T
-    if not smooth:
-        cosine += 1.0 / np.outer(norms, norms)
-    # Equal rows: an arc cosine would make 1e-8 of a rounding error.
-    cosine[cosine > 1.0 - 1e-14] = 1.0
-    cosine = np.maximum(cosine, -1.0)
-    k = 1.0 - 2.0 / np.pi * np.arccos(cosine)
+    k, by_log_scales = _KERNELS[activation](X, scales)
     covariance = nu * k
     covariance.flat[:: len(y) + 1] += noise + nu * _LEAST_NOISE
     factor = cholesky(covariance, lower=True, overwrite_a=True, check_finite=False)
@@ -70,14 +119,8 @@ def negative_log_posterior(parameters, X, y, activation="sign"):
     inverse = lapack.dpotri(factor, lower=1)[0]
     inverse = np.tril(inverse) + np.tril(inverse, -1).T
     by_covariance = 0.5 * (inverse - np.outer(solved, solved))
-    # k'(c) = 2/(π √(1-c²)); on equal rows c does not change with the scales.
-    sine = np.sqrt(1.0 - cosine**2)
-    slope = np.divide(2.0 / np.pi, sine, out=np.zeros_like(sine), where=sine > 1e-7)
-    by_cosine = nu * by_covariance * slope
     gradient = np.empty_like(parameters)
-    # dc/dlog λ_j = 2 u_j u_j' - c (u_j² 1' + 1 u_j²'), u the scaled inputs over their norms.
-    gradient[:-2] = (u * (by_cosine @ u)).sum(axis=0) - (by_cosine * cosine).sum(axis=1) @ u**2
-    gradient[:-2] *= 2.0
+    gradient[:-2] = nu * by_log_scales(by_covariance)
     trace = np.trace(by_covariance)
     gradient[-2] = nu * ((by_covariance * k).sum() + _LEAST_NOISE * trace)
     gradient[-1] = noise * trace
@@ -95,13 +138,12 @@ def best_scales(X, y, rng, activation="sign"):
     y : ndarray of shape (n,)
     rng : numpy.random.Generator
         Chooses rows where there are more than :data:`MAX_ROWS`.
-    activation : {"sign", "erf"}, default="sign"
+    activation : {"sign", "erf", "cosine"}, default="sign"
 
     Returns
     -------
     scales : ndarray of shape (n_features,)
     bias_scale : float
-        One for "sign".
     """
     if len(y) > MAX_ROWS:
         chosen = rng.choice(len(y), MAX_ROWS, replace=False)
@@ -119,5 +161,5 @@ def best_scales(X, y, rng, activation="sign"):
         negative_log_posterior, start, arguments, "L-BFGS-B", True, bounds=bounds, options=options
     )
     scales = np.exp(found.x[:-2])
-    bias_scale = float(scales[n_features]) if activation == "erf" else 1.0
+    bias_scale = float(scales[n_features]) if activation == "erf" else BIAS_SCALES[activation]
     return scales[:n_features] / spread, bias_scale

@@ -8,7 +8,7 @@ from skbayesnn._validation import InvalidParameterError
 from skbayesnn.stable.evidence import best_scales
 from skbayesnn.stable.face_cells import FaceCells
 from skbayesnn.stable.line_cells import LineCells
-from skbayesnn.stable.units import UnitCells
+from skbayesnn.stable.units import BIAS_SCALES, UnitCells
 
 _MIN_SEPARATING_MASS = 0.01
 _MAX_PLANE_ROWS = 150
@@ -32,7 +32,7 @@ def find_geometry(estimator, X, y, rng):
     cells : LineCells, FaceCells or UnitCells
     """
     kind = _kind_of_cells(estimator, X)
-    scale, bias_scale = estimator.input_scale, 1.0
+    scale, bias_scale = estimator.input_scale, BIAS_SCALES[estimator.activation]
     if isinstance(scale, str) and scale == "evidence":
         scale, bias_scale = best_scales(X, y, rng, estimator.activation)
     else:

@@ -30,6 +30,8 @@ ALPHAS = np.round(np.arange(0.2, 1.99, 0.02), 2)
 """The values that a sampled α can take: below, weights leave the digits of a double."""
 
 _MOVES_AN_UPDATE = 12
+# Where α = 2 there is an update each sweep, and ν alone to move.
+_MOVES_AN_UPDATE_GAUSSIAN = 6
 _EULER = 0.5772156649015329
 
 
@@ -87,7 +89,7 @@ class HyperMoves:
         if not self.active:
             return problem
         evidence = log_evidence(state.log_variances)
-        for _ in range(_MOVES_AN_UPDATE):
+        for _ in range(_MOVES_AN_UPDATE if problem.move_scales else _MOVES_AN_UPDATE_GAUSSIAN):
             alpha, log_nu = self._propose()
             if alpha is None:
                 continue

@@ -4,12 +4,12 @@ M units, each of mass 1/M, are a network with one hidden layer and stable output
 tends to the infinite network as M grows. A unit is a cell of its own and a new point never
 splits it, so a draw of the weights is all that a prediction needs:
 
-    f(x) = Σ_l w_l h(b_l + w_l · x),    h the sign or the error function.
+    f(x) = Σ_l w_l h(b_l + w_l · x),    h the sign, the error function or a cosine.
 
 The hyperplanes (b_l, w_l) stay as they were drawn, or move with the chain (``unit_moves``).
 """
 
-from math import log
+from math import log, pi, sqrt
 
 import numpy as np
 from scipy.special import erf
@@ -30,8 +30,17 @@ def sign(arguments):
     return np.copysign(1.0, arguments + 0.0)
 
 
-ACTIVATIONS = {"sign": sign, "erf": erf}
+def cosine(arguments):
+    """√2 cos, whose mean square is one."""
+    return sqrt(2.0) * np.cos(arguments)
+
+
+ACTIVATIONS = {"sign": sign, "erf": erf, "cosine": cosine}
 """What a hidden unit makes of b + w · x."""
+
+BIAS_SCALES = {"sign": 1.0, "erf": 1.0, "cosine": pi}
+"""Standard deviations of the biases. That of a cosine is a phase, as good as uniform on the
+circle: cosines have no preferred place, but for exp(-2π²) = 3e-9."""
 
 
 class UnitCells:
@@ -43,7 +52,7 @@ class UnitCells:
         Distinct rows.
     n_units : int
     rng : numpy.random.Generator
-    activation : {"sign", "erf"}, default="sign"
+    activation : {"sign", "erf", "cosine"}, default="sign"
     bias_scale : float, default=1.0
         Standard deviation of the biases; that of the input weights is one.
     moving : bool, default=False

@@ -19,10 +19,10 @@ from functools import partial
 from math import exp, log, sqrt
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, lapack, solve_triangular
 
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.stable.collapsed import collapsed_pass, exchange_pass
+from skbayesnn.stable.joint_weights import JointByRows, JointByUnits
 from skbayesnn.stable.unit_blocks import draw_in_blocks
 from skbayesnn.stable.updates import (
     draw_log_noise,
@@ -87,6 +87,7 @@ class WeightChain:
         self.problem, self.moves, self.state = problem, moves, state
         self.record, self.rng = record, rng
         self.row_gram, self.pairs, self.next_cell = row_gram, pairs, 0
+        self.first_gram = None
         self.unit_moves = unit_moves
         n_cells, n = self.features.shape
         # Few units on many rows are cheaper to move one by one, given the others.
@@ -192,14 +193,27 @@ class WeightChain:
         scale = np.exp(0.5 * log_variances[free])
         if self.gram is not None:
             gram = self.gram[np.ix_(free, free)] * np.outer(scale, scale)
-            return _JointByUnits(gram, scale * (self.features[free] @ residual), residual)
+            return JointByUnits(gram, scale * (self.features[free] @ residual), residual)
         features = self.features if free.all() else self.features[free]
+        gram = self._gram_of_rows(free, log_variances)
+        return JointByRows(features, scale, residual, gram)
+
+    def _gram_of_rows(self, free, log_variances):
+        """Σ v τ τ' of the free units, (n, n)."""
+        if free.all() and not self.problem.move_scales and self.unit_moves is None:
+            # α = 2: all variances change together, by ν.
+            if self.first_gram is None:
+                self.first_gram = log_variances[0], self._sum_of_outer(log_variances)
+            first, gram = self.first_gram
+            return exp(log_variances[0] - first) * gram
+        return self._sum_of_outer(np.where(free, log_variances, -np.inf))
+
+    def _sum_of_outer(self, log_variances):
         if self.row_gram is None:
-            design = features * scale[:, None]
-            return _JointByRows(features, scale, residual, design.T @ design)
-        gram = self.row_gram(np.exp(np.where(free, log_variances, -np.inf)))
-        gram *= np.outer(self.root_counts, self.root_counts)
-        return _JointByRows(features, scale, residual, gram)
+            design = self.features * np.exp(0.5 * log_variances)[:, None]
+            return design.T @ design
+        gram = self.row_gram(np.exp(log_variances))
+        return gram * np.outer(self.root_counts, self.root_counts)
 
     def _move_noise(self, joint, free):
         """A Metropolis step in log σ² with the free weights integrated out."""
@@ -226,78 +240,6 @@ class WeightChain:
         collapsed_pass(self.next_cell, stop, *arguments)
         self.next_cell = stop % len(self.features)
         exchange_pass(self.pairs, *arguments)
-
-
-class _JointByRows:
-    """Standardised weights z ~ N(0, I) given y = A'z + noise, by the n x n system.
-
-    Parameters
-    ----------
-    features : ndarray of shape (n_units, n)
-    scale : ndarray of shape (n_units,)
-        A is ``features`` with its rows times these.
-    y : ndarray of shape (n,)
-    gram : ndarray of shape (n, n)
-        A'A.
-    """
-
-    def __init__(self, features, scale, y, gram):
-        self.features, self.scale, self.y, self.gram = features, scale, y, gram
-
-    def set_noise(self, noise):
-        """Factor the system for this noise variance; return the log evidence of y."""
-        self.noise = noise
-        system = self.gram.copy()
-        system.flat[:: system.shape[0] + 1] += noise
-        self.factor = cholesky(system, lower=True, overwrite_a=True, check_finite=False)
-        white = solve_triangular(self.factor, self.y, lower=True, check_finite=False)
-        return -np.log(np.diag(self.factor)).sum() - 0.5 * white @ white
-
-    def inverse(self):
-        """(A'A + σ² I)⁻¹ at the noise variance that was set."""
-        inverse = lapack.dpotri(self.factor, lower=1)[0]
-        return np.tril(inverse) + np.tril(inverse, -1).T
-
-    def draw(self, rng):
-        """Matheron's rule: a draw from the prior, corrected by what y says."""
-        z = rng.standard_normal(self.scale.size)
-        prior = (self.scale * z) @ self.features
-        error = self.y - prior - sqrt(self.noise) * rng.standard_normal(self.y.size)
-        solved = cho_solve((self.factor, True), error, check_finite=False)
-        return z + self.scale * (self.features @ solved)
-
-
-class _JointByUnits:
-    """The same by the M x M system, the posterior precision of z.
-
-    Parameters
-    ----------
-    gram : ndarray of shape (n_units, n_units)
-        A A'.
-    linear : ndarray of shape (n_units,)
-        A y.
-    y : ndarray of shape (n,)
-    """
-
-    def __init__(self, gram, linear, y):
-        self.gram, self.linear, self.y = gram, linear, y
-
-    def set_noise(self, noise):
-        """Factor the system for this noise variance; return the log evidence of y."""
-        system = self.gram / noise
-        system.flat[:: system.shape[0] + 1] += 1.0
-        self.factor = cholesky(system, lower=True, overwrite_a=True, check_finite=False)
-        self.white = solve_triangular(
-            self.factor, self.linear / noise, lower=True, check_finite=False
-        )
-        quadratic = self.y @ self.y / noise - self.white @ self.white
-        log_determinant = np.log(np.diag(self.factor)).sum() + 0.5 * self.y.size * log(noise)
-        return -log_determinant - 0.5 * quadratic
-
-    def draw(self, rng):
-        """The posterior mean and a draw of the posterior's deviation in one solve."""
-        z = self.white + rng.standard_normal(self.white.size)
-        return solve_triangular(self.factor, z, lower=True, trans=1, check_finite=False)
 
 
 @kernel

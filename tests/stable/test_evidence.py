@@ -5,6 +5,7 @@ import pytest
 from kernels import arc_cosine_kernel, erf_kernel
 from scipy import stats
 from scipy.optimize import approx_fprime
+from sklearn.gaussian_process.kernels import RBF
 
 from skbayesnn import StableNNRegressor
 from skbayesnn.stable.evidence import best_scales, negative_log_posterior
@@ -30,20 +31,24 @@ def test_value_is_the_evidence():
     assert negative_log_posterior(parameters, X, y)[0] == pytest.approx(expected, rel=1e-6)
 
 
-def test_value_is_the_evidence_of_smooth_units():
+@pytest.mark.parametrize("activation", ["erf", "cosine"])
+def test_value_is_the_evidence_of_smooth_units(activation):
     X, y = oblique(12, 3, 0)
     parameters = np.array([0.3, -0.4, 0.1, 0.7, 0.2, -1.0])
-    covariance = np.exp(0.2) * erf_kernel(
-        X * np.exp(parameters[:3]), X * np.exp(parameters[:3]), np.exp(0.7)
-    )
+    scaled = X * np.exp(parameters[:3])
+    if activation == "erf":
+        kernel = erf_kernel(scaled, scaled, np.exp(parameters[3]))
+    else:
+        parameters, kernel = np.delete(parameters, 3), RBF()(scaled)
+    covariance = np.exp(0.2) * kernel
     covariance += (np.exp(-1.0) + 1e-6 * np.exp(0.2)) * np.eye(12)
     expected = -stats.multivariate_normal(cov=covariance).logpdf(y) - 6 * np.log(2 * np.pi)
-    expected += (parameters[:4] ** 2).sum() / 18
-    value, _ = negative_log_posterior(parameters, X, y, "erf")
+    expected += (parameters[:-2] ** 2).sum() / 18
+    value, _ = negative_log_posterior(parameters, X, y, activation)
     assert value == pytest.approx(expected, rel=1e-10)
 
 
-@pytest.mark.parametrize("activation", ["sign", "erf"])
+@pytest.mark.parametrize("activation", ["sign", "erf", "cosine"])
 def test_gradient(activation):
     X, y = oblique(15, 3, 0)
     X[3] = X[2]

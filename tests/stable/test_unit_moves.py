@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from kernels import erf_kernel, gaussian_process
 from scipy import stats
+from sklearn.gaussian_process.kernels import RBF
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skbayesnn import StableNNRegressor
@@ -14,8 +15,9 @@ from skbayesnn.stable import weight_chain
 from skbayesnn.stable.chain import Prior, make_problem, start_state
 from skbayesnn.stable.unit_blocks import draw_in_blocks
 from skbayesnn.stable.unit_moves import propose_planes
-from skbayesnn.stable.units import UnitCells
+from skbayesnn.stable.units import BIAS_SCALES, UnitCells
 
+SMOOTH = {"erf": erf_kernel, "cosine": RBF()}
 unconverged = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
@@ -134,24 +136,26 @@ def test_moving_units_agree_with_the_exact_cells_of_the_line(rows_in_blocks, mon
     np.testing.assert_allclose(reached, np.tile(levels, (6, 1)), atol=0.1)
 
 
-def test_smooth_units_tend_to_the_kernel_of_williams():
+@pytest.mark.parametrize("activation", SMOOTH)
+def test_smooth_units_tend_to_their_kernel(activation):
     X = np.random.default_rng(0).normal(size=(10, 3))
-    cells = UnitCells(X, 200_000, np.random.default_rng(1), "erf", 1.7)
+    bias_scale = {"erf": 1.7, "cosine": BIAS_SCALES["cosine"]}[activation]
+    cells = UnitCells(X, 200_000, np.random.default_rng(1), activation, bias_scale)
     features = cells.sign_matrix()
-    # The standard error of a mean of 200,000 products below one is below 0.0023.
-    np.testing.assert_allclose(
-        features @ features.T / 200_000, erf_kernel(X, X, 1.7), atol=4 * 0.0023
-    )
+    expected = erf_kernel(X, X, 1.7) if activation == "erf" else RBF()(X)
+    # The standard error of a mean of 200,000 products of size one is 0.0023 or less.
+    np.testing.assert_allclose(features @ features.T / 200_000, expected, atol=4 * 0.0023)
 
 
 @unconverged
-def test_smooth_units_at_alpha_two_are_the_gaussian_process():
+@pytest.mark.parametrize("activation", SMOOTH)
+def test_smooth_units_at_alpha_two_are_the_gaussian_process(activation):
     rng = np.random.default_rng(0)
     X, new = rng.normal(size=(30, 3)), rng.normal(size=(10, 3))
     y = X[:, 0] + 0.2 * rng.normal(size=30)
     model = short(
         alpha=2.0,
-        activation="erf",
+        activation=activation,
         noise_variance=0.04,
         normalize_y=False,
         n_units=10_000,
@@ -159,7 +163,7 @@ def test_smooth_units_at_alpha_two_are_the_gaussian_process():
         n_draws=100,
     ).fit(X, y)
     predictive = model.predict_distribution(new)
-    mean, var = gaussian_process(X, y, new, 0.04, kernel=erf_kernel)
+    mean, var = gaussian_process(X, y, new, 0.04, kernel=SMOOTH[activation])
     # 200 draws leave an error of sd/14; the kernel's own is below 0.01.
     assert np.abs((predictive.mean() - mean) / np.sqrt(var / 200)).max() < 4.5
     np.testing.assert_allclose(predictive.var(), var + 0.04, rtol=0.4)
@@ -188,7 +192,7 @@ def test_scikit_learns_checks(estimator, check):
 
 
 @unconverged
-@pytest.mark.parametrize("activation", ["sign", "erf"])
+@pytest.mark.parametrize("activation", ["sign", "erf", "cosine"])
 def test_moving_units_in_the_estimator(activation):
     X, y = oblique(30, 3)
     options = {"activation": activation, "move_units": True, "alpha": "sample", "nu": "sample"}
@@ -214,6 +218,8 @@ def test_scales_are_found_with_that_of_the_biases():
     assert model.bias_scale_ != 1.0
     assert model.cells_.bias_scale == model.bias_scale_
     assert short().fit(X, y).bias_scale_ == 1.0
+    model = short(activation="cosine", input_scale="evidence").fit(X, y)
+    assert model.cells_.bias_scale == model.bias_scale_ == np.pi
 
 
 @unconverged
@@ -229,7 +235,7 @@ def test_what_cannot_be():
     X, y = oblique(20, 3)
     with pytest.raises(ValueError, match="'metropolis' moves no hyperplanes"):
         short(sampler="metropolis", move_units=True).fit(X, y)
-    with pytest.raises(ValueError, match=r"'activation' .* must be one of {'sign', 'erf'}"):
+    with pytest.raises(ValueError, match=r"'activation' .* must be one of {'sign', 'erf', 'cos"):
         short(activation="relu").fit(X, y)
     with pytest.raises(ValueError, match=r"'move_units' .* must be one of {True, False}"):
         short(move_units=1).fit(X, y)
