@@ -80,7 +80,7 @@ class StableNNRegressor(
         `input_scale`, which sets how smooth; biases are standard normal, the phases of
         cosines uniform. For a smooth function take ``activation="cosine", alpha=2.0,
         nu="sample", input_scale="evidence"``; ``benchmarks/stable.py functions`` chooses
-        between that and signs by cross-validation.
+        among the three by cross-validation.
     move_units : bool, default=False
         Sample the hyperplanes, too: each sweep proposes a new one for every sampled unit.
         A few hundred units then find the jumps of a function of ten inputs that thousands
