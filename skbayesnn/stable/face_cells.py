@@ -96,11 +96,14 @@ class FaceCells:
             share = location.share[part]
             log_scales = draws[:, n_cells + cell]
             z = split_draws(levels, log_scales, np.log(share), np.log1p(-share), problem.table)
-            # A row splits a cell once: 2R - 1, and 4 R (1-R) v.
-            means[rows[part]] += draws[:, cell] * np.tanh(0.5 * z)
+            # A row splits a cell once: 2R - 1, and 4 R (1-R) v; the odds of R are exp(z).
+            distance = np.abs(z)
+            odds = np.exp(-distance)
+            larger = 1.0 / (1.0 + odds)
+            means[rows[part]] += draws[:, cell] * np.copysign((1.0 - odds) * larger, z)
             log_variances = problem.log_units[cell] + log_scales + log_gain
-            spread = log_variances - np.logaddexp(0, z) - np.logaddexp(0, -z)
-            variances[rows[part]] += 4.0 * np.exp(np.minimum(spread, MAX_LOG_VARIANCE))
+            spread = np.exp(np.minimum(log_variances - distance, MAX_LOG_VARIANCE))
+            variances[rows[part]] += 4.0 * larger**2 * spread
         return means, variances
 
     def sample(self, problem_of, draws, log_noise, chosen, X, rng):

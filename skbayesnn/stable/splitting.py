@@ -23,8 +23,8 @@ from skbayesnn.numerics.stable_laws import log_density
 _GROWTH, _GROWTH_NEAR_ONE = 0.04, 0.01
 _MAX_NODES = 1024
 # The law of a split changes slowly with the parent's scale: draws are put into groups of
-# like scales, and the law is worked out once for each.
-_DRAWS_A_GROUP = 16
+# like scales, at least so many or so near in log s, and the law is worked out once for each.
+_DRAWS_A_GROUP, _GROUP_WIDTH = 16, 0.1
 
 # Far from the data and for α below one a variance may leave the range of doubles; this
 # leaves room for the units of y.
@@ -169,8 +169,12 @@ def split_draws(levels, log_scales, log_rho, log_rest, table):
 def _split_draws(levels, log_scales, order, log_rho, log_rest, table, workspace, z):
     n_draws = levels.shape[0]
     for i in range(log_rho.shape[0]):
-        for start in range(0, n_draws, _DRAWS_A_GROUP):
-            stop = min(start + _DRAWS_A_GROUP, n_draws)
+        stop = 0
+        while stop < n_draws:
+            start, stop = stop, min(stop + _DRAWS_A_GROUP, n_draws)
+            end = log_scales[order[start]] + _GROUP_WIDTH
+            while stop < n_draws and log_scales[order[stop]] < end:
+                stop += 1
             middle = log_scales[order[(start + stop) // 2]]
             n = split_law(middle, log_rho[i], log_rest[i], table, workspace)
             for j in range(start, stop):
