@@ -83,7 +83,7 @@ class DeepWishartRegressor(
         How the learning rate falls over the epochs; "drop" is to a tenth after three quarters.
     n_epochs : int or "auto", default="auto"
         Passes over the rows; "auto" takes as many as make 800 steps with one batch an epoch
-        (an exact output has one), 10,000 with several, but at least 20.
+        (an exact output has one), 20,000 with several, but at least 20.
     batch_size : int or None, default=500
         Rows a step; None for all.
     early_stopping : bool, default=False
