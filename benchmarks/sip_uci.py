@@ -27,7 +27,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from uci import SETS, load
 
-from skbayesnn.sip import SIPRegressor
+from skbayesnn import EnsembleRegressor, SIPRegressor
 
 MODELS = {
     "gp": gaussian_process,
@@ -36,11 +36,11 @@ MODELS = {
 }
 
 
-def sip(options):
-    """The model of this package, as a peer is."""
+def sip(estimator):
+    """A model of this package, as a peer is."""
 
     def fit(X, y):
-        model = make_pipeline(StandardScaler(), SIPRegressor(random_state=0, **options)).fit(X, y)
+        model = make_pipeline(StandardScaler(), estimator).fit(X, y)
         return lambda X_test: model.predict(X_test, return_distribution=True)
 
     return fit
@@ -68,7 +68,9 @@ def main():
     options = parser.parse_args()
     if not options.data_dir or not Path(options.data_dir).is_dir():
         sys.exit("Give the folder of the tables by --data-dir or SKBAYESNN_DATA.")
-    models = {"sip": sip(json.loads(options.options)), **MODELS}
+    single = SIPRegressor(random_state=0, **json.loads(options.options))
+    pooled = EnsembleRegressor(single, n_estimators=5, random_state=0)
+    models = {"sip": sip(single), "sip x5": sip(pooled), **MODELS}
     folder = Path(options.data_dir)
     print("set       model    log density (s.e.)   RMSE (s.e.)        CRPS (s.e.)     cover  s")
     for name in options.sets:

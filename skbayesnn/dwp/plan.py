@@ -42,7 +42,7 @@ _INDUCING = 100
 # 200 points, 1000 rows a step, 2500 steps, 166 s: 1.298;
 # 100 points, 1000 rows a step, 5600 steps, 103 s: 1.327;
 # 100 points,  500 rows a step, 10500 steps, 140 s: 1.348.
-# power, split 9, predictions from all rows: 10,000 steps -2.796, 20,000 steps -2.770.
+# power, split 9, predictions from all rows: 10,000 steps -2.796, 21,600 steps -2.770.
 _STEPS, _BATCH_STEPS = 800, 20_000
 # Epochs at least where n_epochs="auto".
 _EPOCHS = 20

@@ -6,9 +6,15 @@ Either by the system of the rows (n x n) or by that of the units (M x M), whiche
 from math import log, sqrt
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import LinAlgError, lapack
 
-from skbayesnn.numerics.factors import cholesky
+
+def _factor(system):
+    """Lower Cholesky factor, exact or an error: jitter would be noise that the chain ignores."""
+    factor, info = lapack.dpotrf(system.T, lower=1, overwrite_a=1)
+    if info != 0:
+        raise LinAlgError("The covariance of the rows given the weights has no Cholesky factor.")
+    return factor
 
 
 class JointByRows:
@@ -32,7 +38,7 @@ class JointByRows:
         self.noise = noise
         system = self.gram.copy()
         system.flat[:: system.shape[0] + 1] += noise
-        self.factor, _, _ = cholesky(system, 0.0)
+        self.factor = _factor(system)
         white, _ = lapack.dtrtrs(self.factor, self.y, lower=1)
         return -np.log(np.diag(self.factor)).sum() - 0.5 * white @ white
 
@@ -69,7 +75,7 @@ class JointByUnits:
         """Factor the system for this noise variance; return the log evidence of y."""
         system = self.gram / noise
         system.flat[:: system.shape[0] + 1] += 1.0
-        self.factor, _, _ = cholesky(system, 0.0)
+        self.factor = _factor(system)
         self.white, _ = lapack.dtrtrs(self.factor, self.linear / noise, lower=1)
         quadratic = self.y @ self.y / noise - self.white @ self.white
         log_determinant = np.log(np.diag(self.factor)).sum() + 0.5 * self.y.size * log(noise)

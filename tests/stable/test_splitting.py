@@ -77,8 +77,8 @@ def test_draws_in_groups_have_nearly_the_quantiles_of_each():
     rng = np.random.default_rng(0)
     a = 0.55
     table, workspace = positive_stable_table(a), splitting_workspace()
-    log_scales = np.array([sample_log_positive_stable(a, rng) for _ in range(1000)])
-    levels = (rng.permutation(1000) + 0.5) / 1000
+    log_scales = np.array([sample_log_positive_stable(a, rng) for _ in range(4000)])
+    levels = (rng.permutation(4000) + 0.5) / 4000
     shares = np.array([0.5, 0.02])
     z = split_draws(levels, log_scales, np.log(shares), np.log1p(-shares), table)
     for i, rho in enumerate(shares):
