@@ -3,7 +3,8 @@
 Standard 90/10 splits (Gal and Ghahramani, 2016); the paper used 80/20 splits of its own, so
 that its numbers (the better of its two SIP columns in its Tables 2 to 4) are not quite
 comparable. The peers are scikit-learn's Gaussian process with one length scale an input, NGBoost
-and a quantile forest, all in ``peers.py``. Seconds are of processor time, fit alone.
+and a quantile forest, all in ``peers.py``; "sip x5" pools five fits. Seconds are of processor
+time, fit alone.
 
 The folder is that of ``uci.py``.
 
