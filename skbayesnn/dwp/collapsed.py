@@ -1,4 +1,4 @@
-"""The bound with the output process exact: the evidence of all rows given their features.
+"""The bound with the output process collapsed: the evidence of the rows given their features.
 
 Given the features of the rows after the last hidden layer, the function is a Gaussian
 process, and with Gaussian noise its log evidence needs no approximate posterior:
@@ -7,7 +7,8 @@ process, and with Gaussian noise its log evidence needs no approximate posterior
 
 the expectation over draws of the hidden layers. It is at least the bound of
 :mod:`skbayesnn.dwp.objective`, which has the best Gaussian of P points in place of the
-exact posterior, and costs the cube of the number of rows.
+exact posterior, and costs the cube of the number of rows. For many rows, the evidence has
+a bound through some of them, which costs a row the square of their number.
 
 Rows of a draw share the standard normal numbers of their features' conditional distribution
 (``Noise.rows`` of one row): a draw is a smooth map from inputs to features, the same for
@@ -28,12 +29,18 @@ the output's noise, height and length scale, gave about half of it.
 import numpy as np
 from scipy.linalg import blas, lapack
 
-from skbayesnn.dwp.kernels import squared_exponential
+from skbayesnn.dwp.kernels import (
+    squared_exponential,
+    squared_exponential_adjoint,
+    symmetric_adjoint,
+)
 from skbayesnn.dwp.objective import LOG_2PI, HiddenAdjoint, Pass
-from skbayesnn.numerics.factors import cholesky
+from skbayesnn.numerics.factors import cholesky, cholesky_adjoint, inverse, multiply_lower
 
 JITTER = 1e-10
 """Added to the diagonal of the rows' covariance, as a part of it: for noise of next to nothing."""
+SPARSE_JITTER = 1e-6
+"""On the diagonal of the points' covariance, as a part of it."""
 
 
 def evidence(features, Y, log_height, log_noise):
@@ -79,8 +86,77 @@ def evidence(features, Y, log_height, log_noise):
     return loss, d_features, moved[:, -1].sum(), d_log_noise
 
 
-def collapsed_loss_and_gradient(architecture, theta, X, Y, noise, prior_weight=1.0):
-    """−ELBO a row, all rows at once, with its gradient.
+def sparse_evidence(features, Y, points, log_height, log_noise):
+    """Lower bound of the evidence through some of the rows (Titsias, 2009), with its gradients.
+
+    With L L' the covariance of the points, A = L⁻¹ K_mn K_nm L⁻¹' and B = A + σ² I,
+
+        log N(y; 0, K_nm K_mm⁻¹ K_mn + σ² I) − tr(K_nn − K_nm K_mm⁻¹ K_mn) / 2σ²
+
+    takes the m x m matrices A and B alone. With all rows as points it is the evidence.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n, k)
+        In units of the length scale.
+    Y : ndarray of shape (n, n_targets)
+    points : ndarray of shape (m,) of int
+        Rows that stand for the others.
+    log_height : float
+    log_noise : ndarray of shape (n_targets,)
+        Log noise variances.
+
+    Returns
+    -------
+    loss, d_features, d_log_height, d_log_noise
+        As :func:`evidence`.
+    """
+    n, n_targets = Y.shape
+    m, height = len(points), np.exp(log_height)
+    some = features[points]
+    gram = squared_exponential(some, some, log_height)
+    cross = squared_exponential(features, some, log_height)
+    factor, added, _ = cholesky(gram, SPARSE_JITTER)
+    inv = inverse(factor)
+    whitened = multiply_lower(inv, cross.copy())
+    products = whitened.T @ whitened
+    totals = whitened.T @ Y
+    rest = n * height - products.trace()
+    loss, d_height, d_log_noise = 0.5 * n * n_targets * LOG_2PI, 0.0, np.empty(n_targets)
+    d_products, d_totals = np.zeros((m, m)), np.empty((m, n_targets))
+    for t in range(n_targets):
+        noise, total = np.exp(log_noise[t]), totals[:, t]
+        regular = products.copy()
+        regular.ravel()[:: m + 1] += noise
+        root, _, _ = cholesky(regular, 0.0)
+        inv_root = inverse(root)
+        inv_regular = inv_root.T @ inv_root
+        b = inv_regular @ total
+        squares = Y[:, t] @ Y[:, t] - total @ b
+        loss += np.log(np.diagonal(root)).sum()
+        loss += 0.5 * ((n - m) * log_noise[t] + (squares + rest) / noise)
+        part = inv_regular + np.outer(b / noise, b)
+        part.ravel()[:: m + 1] -= 1.0 / noise
+        d_products += 0.5 * part
+        d_totals[:, t] = -b / noise
+        d_height += 0.5 * n / noise
+        d_log_noise[t] = 0.5 * (noise * inv_regular.trace() + b @ b + n - m)
+        d_log_noise[t] -= 0.5 * (squares + rest) / noise
+    # In the whitened rows W it is 2 W d_products + Y d_totals', and K_nm = W L'.
+    d_factor = -inv.T @ (2.0 * d_products @ products + d_totals @ totals.T)
+    d_cross = whitened @ (2.0 * d_products @ inv) + Y @ (d_totals.T @ inv)
+    d_gram = cholesky_adjoint(factor, inv, d_factor)
+    d_log_height = height * d_height + added * d_gram.trace()
+    d_some, part = symmetric_adjoint(some, gram, d_gram)
+    d_features, more, rows_part = squared_exponential_adjoint(features, some, cross, d_cross)
+    np.add.at(d_features, points, d_some + more)
+    return loss, d_features, d_log_height + part + rows_part, d_log_noise
+
+
+def collapsed_loss_and_gradient(
+    architecture, theta, X, Y, noise, prior_weight=1.0, *, n_total=None, points=None
+):
+    """−ELBO a row, with its gradient.
 
     Parameters
     ----------
@@ -92,6 +168,10 @@ def collapsed_loss_and_gradient(architecture, theta, X, Y, noise, prior_weight=1
         Of one row, which all rows share.
     prior_weight : float, default=1.0
         Factor on the divergences, in the gradient alone.
+    n_total : int, optional
+        Rows that the divergences are weighed against; by default n.
+    points : ndarray of shape (m,) of int, optional
+        Rows through which the output sees the others; by default it is exact.
 
     Returns
     -------
@@ -109,12 +189,14 @@ def collapsed_loss_and_gradient(architecture, theta, X, Y, noise, prior_weight=1
     loss = 0.0
     for d in range(run.n_draws):
         conditionals, left, right = run.hidden(d)
-        value, d_right, d_log_height, d_log_noise = evidence(
-            right, Y, p["log_heights"][-1], p["log_noise"]
-        )
+        scales = p["log_heights"][-1], p["log_noise"]
+        if points is None:
+            value, d_right, d_log_height, d_log_noise = evidence(right, Y, *scales)
+        else:
+            value, d_right, d_log_height, d_log_noise = sparse_evidence(right, Y, points, *scales)
         loss += share * value
         g["log_heights"][-1] += share * d_log_height
         g["log_noise"] += share * d_log_noise
         hidden.add(d, conditionals, left, right, np.zeros_like(left), share * d_right)
-    loss += hidden.finish(len(X), prior_weight)
+    loss += hidden.finish(n_total or len(X), prior_weight)
     return loss, gradient, run.n_failures

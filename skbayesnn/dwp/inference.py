@@ -9,9 +9,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skbayesnn.dwp.collapsed import collapsed_loss_and_gradient
 from skbayesnn.dwp.objective import LOG_2PI, draw_noise, loss_and_gradient
-from skbayesnn.dwp.prediction import ExactOutput, InducingOutput
+from skbayesnn.dwp.prediction import ExactOutput, InducingOutput, SparseOutput
 from skbayesnn.numerics.training import GradientModel
 
+POINTS = 400
+"""Rows that stand for the others in a step with a sparse output."""
 MATRIX_RATE = 0.1
 """Learning rate of A and B, as a part of that of the rest: their many elements move together,
 and at the full rate their noise undoes a deep model (yacht, five layers, 1000 steps:
@@ -132,3 +134,25 @@ class ExactInference(Inference):
 
     def output(self, noise):
         return ExactOutput(self.architecture, self.theta, noise, self.X, self.Y)
+
+
+class SparseInference(ExactInference):
+    """The same through some of the rows, anew in each step; rows may come in large batches."""
+
+    def loss_and_gradient(self, rows):
+        n_draws, weight = self._next_step()
+        noise = draw_noise(self.architecture, self.generator, n_draws, 1)
+        return self._counted(
+            collapsed_loss_and_gradient(
+                self.architecture, self.theta, self.X[rows], self.Y[rows], noise, weight,
+                n_total=self.n_total, points=self._points(len(rows)),
+            )
+        )  # fmt: skip
+
+    def output(self, noise):
+        points = self._points(len(self.X))
+        return SparseOutput(self.architecture, self.theta, noise, self.X, self.Y, points)
+
+    def _points(self, n_rows):
+        count = min(POINTS, n_rows)
+        return np.sort(self.generator.choice(n_rows, count, replace=False))

@@ -9,6 +9,9 @@ from skbayesnn.dwp.plan import SPARSE_ROWS
 from skbayesnn.dwp.prediction import ExactOutput, InducingOutput, SparseOutput
 from skbayesnn.dwp.start import start, start_output
 
+# Rows that pseudo-observations are made from, at most.
+_OUTPUT_ROWS = 5000
+
 
 class Model:
     """A deep Wishart process for standardised data, from its start on.
@@ -64,10 +67,13 @@ class Model:
         self.parameters["log_noise"][:] = self._make_output().best_noise()
 
     def leave_rows(self):
-        """Predict from the inducing points; put there what an exact output knows of its rows."""
-        if self.kind is ExactOutput:
-            n = len(self.rows[0])
-            start_output(self.architecture, self.parameters, *self.rows, n, self.generator)
+        """Predict from the inducing points; put there what another output knows of its rows."""
+        if self.kind is not InducingOutput:
+            X, Y = self.rows[:2]
+            some = self.generator.permutation(len(X))[:_OUTPUT_ROWS]
+            start_output(
+                self.architecture, self.parameters, X[some], Y[some], len(X), self.generator
+            )
         self.kind, self.rows = InducingOutput, ()
 
     def freeze(self):

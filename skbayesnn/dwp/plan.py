@@ -1,12 +1,13 @@
 """What constructor parameters may be, and what "auto" means for a table of some size."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 
 import numpy as np
 from sklearn.model_selection import train_test_split
 
 from skbayesnn._validation import Interval, Options, positive
+from skbayesnn.dwp.inference import ExactInference, Inference, SparseInference
 from skbayesnn.dwp.wishart import POSTERIORS
 from skbayesnn.numerics.training import SCHEDULES
 
@@ -23,6 +24,7 @@ CONSTRAINTS = {
     "learning_rate": [positive()],
     "schedule": [Options(tuple(SCHEDULES))],
     "n_epochs": [positive(Integral), Options(("auto",))],
+    "n_sparse_epochs": [Interval(Integral, 0, None, "left"), Options(("auto",))],
     "batch_size": [positive(Integral), Options((None,))],
     "early_stopping": [Options((True, False))],
     "validation_fraction": [Interval(Real, 0.0, 1.0, "neither")],
@@ -33,7 +35,7 @@ CONSTRAINTS = {
 
 # Rows up to which output="auto" is exact: beyond, the cube of the rows takes minutes.
 _EXACT_ROWS = 1500
-# Rows that stand for all others where the output is sparse.
+# Rows that stand for all others in predictions where the output is sparse.
 SPARSE_ROWS = 800
 # Inducing points where n_inducing="auto".
 _INDUCING = 100
@@ -42,10 +44,34 @@ _INDUCING = 100
 # 200 points, 1000 rows a step, 2500 steps, 166 s: 1.298;
 # 100 points, 1000 rows a step, 5600 steps, 103 s: 1.327;
 # 100 points,  500 rows a step, 10500 steps, 140 s: 1.348.
-# power, split 9, predictions from all rows: 10,000 steps -2.796, 21,600 steps -2.770.
-_STEPS, _BATCH_STEPS = 800, 20_000
+_STEPS, _BATCH_STEPS = 800, 10_000
 # Epochs at least where n_epochs="auto".
 _EPOCHS = 20
+# Steps where n_sparse_epochs="auto", and rows a step at most.
+_SPARSE_STEPS, _SPARSE_BATCH = 400, 8000
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A run of the training loop.
+
+    Attributes
+    ----------
+    inference : type
+        Of :mod:`skbayesnn.dwp.inference`.
+    n_epochs : int
+    batch_size : int
+    n_batches : int
+        Steps an epoch.
+    options : dict
+        For ``inference``.
+    """
+
+    inference: type
+    n_epochs: int
+    batch_size: int
+    n_batches: int
+    options: dict = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -55,19 +81,20 @@ class Plan:
     Attributes
     ----------
     output : {"exact", "sparse", "inducing"}
-        With an exact one, each step takes all rows.
     n_inducing : int
-    batch_size : int
-    n_batches : int
-        Steps an epoch.
-    n_epochs : int
+    phases : list of Phase
+        One, but two where the output is sparse: with pseudo-observations at the inducing
+        points in the output, by small batches; then with all rows, or as many as a step takes.
     """
 
     output: str
     n_inducing: int
-    batch_size: int
-    n_batches: int
-    n_epochs: int
+    phases: list
+
+    @property
+    def n_epochs(self):
+        """Epochs of all phases."""
+        return sum(phase.n_epochs for phase in self.phases)
 
 
 def make_plan(estimator, X, stream=False):
@@ -88,18 +115,34 @@ def make_plan(estimator, X, stream=False):
     output = "inducing" if stream else estimator.output
     if output == "auto":
         output = "exact" if n <= _EXACT_ROWS else "sparse"
-    exact = output == "exact"
     n_inducing = estimator.n_inducing
     if n_inducing == "auto":
         n_inducing = _INDUCING
-    batch_size = n if exact else min(estimator.batch_size or n, n)
-    n_batches = -(-n // batch_size)
-    n_epochs = estimator.n_epochs
-    if n_epochs == "auto":
-        n_steps = _STEPS if n_batches == 1 else _BATCH_STEPS
-        n_epochs = max(_EPOCHS, -(-n_steps // n_batches))
     n_inducing = min(n_inducing, len(np.unique(X, axis=0)))
-    return Plan(output, n_inducing, batch_size, n_batches, n_epochs)
+    if output == "exact":
+        return Plan(output, n_inducing, [_phase(ExactInference, n, n, estimator.n_epochs)])
+    batch_size = min(estimator.batch_size or n, n)
+    if output == "inducing" or estimator.n_sparse_epochs == 0:
+        return Plan(output, n_inducing, [_phase(Inference, n, batch_size, estimator.n_epochs)])
+    # The many draws of the last steps are for the last phase.
+    first = _phase(Inference, n, batch_size, estimator.n_epochs, late=0.0)
+    # Batches of one size, as near to the largest as there are.
+    batch_size = -(-n // -(-n // _SPARSE_BATCH))
+    second = _phase(
+        SparseInference, n, batch_size, estimator.n_sparse_epochs, _SPARSE_STEPS, annealed=0.0
+    )
+    return Plan(output, n_inducing, [first, second])
+
+
+def _phase(inference, n, batch_size, n_epochs, n_steps=None, **options):
+    n_batches = -(-n // batch_size)
+    if n_epochs == "auto":
+        if n_steps is None:
+            n_steps = _STEPS if n_batches == 1 else _BATCH_STEPS
+            n_epochs = max(_EPOCHS, -(-n_steps // n_batches))
+        else:
+            n_epochs = -(-n_steps // n_batches)
+    return Phase(inference, n_epochs, batch_size, n_batches, options)
 
 
 def split_rows(n, fraction, generator):

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import lapack
 from scipy.optimize import minimize_scalar
 
-from skbayesnn.dwp.collapsed import JITTER
+from skbayesnn.dwp.collapsed import JITTER, SPARSE_JITTER
 from skbayesnn.dwp.kernels import squared_exponential
 from skbayesnn.dwp.objective import LOG_2PI, Pass, predict
 from skbayesnn.numerics.factors import cholesky, inverse, multiply_lower
@@ -17,8 +17,6 @@ BLOCK = 2000
 """Rows that prediction handles at a time."""
 CACHE_BYTES = 2**29
 """Memory for the roots of all draws; where they take more, each call computes them anew."""
-SPARSE_JITTER = 1e-6
-"""On the diagonal of the points' covariance, as a part of it."""
 
 
 class _Output:

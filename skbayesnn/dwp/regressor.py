@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, FloatArray, Schedule, Seed
 from skbayesnn._validation import check_parameters
-from skbayesnn.dwp.inference import ExactInference, Inference
+from skbayesnn.dwp.inference import Inference, SparseInference
 from skbayesnn.dwp.model import Model
 from skbayesnn.dwp.plan import CONSTRAINTS, make_plan, split_rows
 from skbayesnn.dwp.scales import Scales
@@ -39,7 +39,8 @@ class DeepWishartRegressor(
     Up to 1500 rows, the output layer is exact by default: for each draw of the hidden layers,
     the function is conditioned on all rows, in training and in prediction, and only the
     hidden layers are approximated. With more, training goes by batches, with inducing points
-    in the output, too, and predictions condition on all rows through 800 of them.
+    in the output, too; then the bound is raised for all rows at once through 400 of them, and
+    predictions condition on all rows through 800.
 
     Training starts from a Gaussian process with a length scale an input, fitted to at most
     1000 rows, that is passed through all hidden layers. So a deep model begins about as good
@@ -60,8 +61,9 @@ class DeepWishartRegressor(
         - "exact": all of them, at the cost of the cube of their number a step (0.02 s for 500
           rows, 0.14 s for 1500); ``batch_size`` does not count then.
         - "inducing": what pseudo-observations at the inducing points hold.
-        - "sparse": training as with "inducing", predictions from all rows through 800 of them
-          (a variational sparse Gaussian process for each draw of the hidden layers).
+        - "sparse": all of them through some (a variational sparse Gaussian process for each
+          draw of the hidden layers): training as with "inducing" first, then through 400 rows,
+          and predictions through 800.
         - "auto": exact up to 1500 rows, else sparse.
 
         Except for "inducing", the model keeps the rows; the first prediction computes what
@@ -83,7 +85,10 @@ class DeepWishartRegressor(
         How the learning rate falls over the epochs; "drop" is to a tenth after three quarters.
     n_epochs : int or "auto", default="auto"
         Passes over the rows; "auto" takes as many as make 800 steps with one batch an epoch
-        (an exact output has one), 20,000 with several, but at least 20.
+        (an exact output has one), 10,000 with several, but at least 20.
+    n_sparse_epochs : int or "auto", default="auto"
+        Passes over the rows after those, where the output is sparse, with steps of up to 8000
+        rows; "auto" takes as many as make 400 steps, 0 leaves them out.
     batch_size : int or None, default=500
         Rows a step; None for all.
     early_stopping : bool, default=False
@@ -174,6 +179,7 @@ class DeepWishartRegressor(
         learning_rate: float = 0.01,
         schedule: Schedule = "cosine",
         n_epochs: int | Literal["auto"] = "auto",
+        n_sparse_epochs: int | Literal["auto"] = "auto",
         batch_size: int | None = 500,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
@@ -192,6 +198,7 @@ class DeepWishartRegressor(
         self.learning_rate = learning_rate
         self.schedule = schedule
         self.n_epochs = n_epochs
+        self.n_sparse_epochs = n_sparse_epochs
         self.batch_size = batch_size
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
@@ -246,38 +253,45 @@ class DeepWishartRegressor(
         plan = make_plan(self, inputs)
         self._y_ndim, self._model = y.ndim, self._start(scales, inputs, targets, plan, generators)
         tasks = CallbackTasks(self, X, y, plan.n_epochs, self._fitted_so_far)
-        inference = (ExactInference if plan.output == "exact" else Inference)(
-            self._model.architecture,
-            self._model.theta,
-            inputs,
-            targets,
-            self._model.generator,
-            n,
-            self.n_draws,
-            plan.n_epochs * plan.n_batches,
-            held_out=held_out,
-            score_every=max(1, _SCORE_STEPS // plan.n_batches),
-        )
-        record = train(
-            inference,
-            n_epochs=plan.n_epochs,
-            learning_rate=self.learning_rate,
-            generator=self._model.generator,
-            batch_size=plan.batch_size,
-            schedule=self.schedule,
-            early_stopping=self.early_stopping,
-            patience=self.n_iter_no_change,
-            tol=self.tol,
-            callbacks=tasks,
-        )
+        self.elbo_curve_, self.validation_scores_ = [], []
+        for phase in plan.phases:
+            if phase.inference is SparseInference:  # what callbacks predict with from now on
+                self._model.condition_on(inputs, targets)
+            inference = phase.inference(
+                self._model.architecture,
+                self._model.theta,
+                inputs,
+                targets,
+                self._model.generator,
+                n,
+                self.n_draws,
+                phase.n_epochs * phase.n_batches,
+                held_out=held_out,
+                score_every=max(1, _SCORE_STEPS // phase.n_batches),
+                **phase.options,
+            )
+            record = train(
+                inference,
+                n_epochs=phase.n_epochs,
+                learning_rate=self.learning_rate,
+                generator=self._model.generator,
+                batch_size=phase.batch_size,
+                schedule=self.schedule,
+                early_stopping=self.early_stopping,
+                patience=self.n_iter_no_change,
+                tol=self.tol,
+                callbacks=tasks,
+            )
+            self.elbo_curve_ += [-loss for loss in record.losses]
+            self.validation_scores_ += record.scores
+            inference.warn(stacklevel=3)
+            if record.stopped_by_callback:
+                break
         self.n_samples_seen_ = n
         self._adam = None  # a stream that goes on from here starts with fresh moments
-        self.elbo_curve_ = [-loss for loss in record.losses]
-        self.validation_scores_ = record.scores
         if plan.output == "sparse":
             self._model.condition_on(inputs, targets)
         self._publish()
-        inference.warn(stacklevel=3)
         tasks.finish()
         return self
 

@@ -10,9 +10,14 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 from skbayesnn import DeepWishartRegressor
 from skbayesnn.dwp import objective as ob
-from skbayesnn.dwp.collapsed import collapsed_loss_and_gradient, evidence
+from skbayesnn.dwp.collapsed import (
+    SPARSE_JITTER,
+    collapsed_loss_and_gradient,
+    evidence,
+    sparse_evidence,
+)
 from skbayesnn.dwp.kernels import squared_exponential
-from skbayesnn.dwp.prediction import SPARSE_JITTER, ExactOutput, SparseOutput, sparse_loss
+from skbayesnn.dwp.prediction import ExactOutput, SparseOutput, sparse_loss
 
 SMALL = {
     "ab-gw, two targets": ob.Architecture(2, 2, 4, 6, 2, "ab-gw"),
@@ -63,17 +68,39 @@ def test_evidence_is_that_of_scikit_learn():
     np.testing.assert_allclose(loss, -expected, rtol=1e-8)
 
 
+def test_sparse_evidence_is_the_bound_of_titsias():
+    rng = np.random.default_rng(0)
+    features, Y, points = rng.normal(size=(9, 3)), rng.normal(size=(9, 2)), np.array([1, 4, 8])
+    height, noises = np.exp(0.4), (0.2, 0.5)
+    loss = sparse_evidence(features, Y, points, 0.4, np.log(noises))[0]
+    gram = squared_exponential(features, features, 0.4)
+    regular = gram[np.ix_(points, points)] + SPARSE_JITTER * height * np.eye(3)
+    low_rank = gram[:, points] @ np.linalg.solve(regular, gram[points])
+    expected = sum(
+        multivariate_normal.logpdf(Y[:, t], np.zeros(9), low_rank + noise * np.eye(9))
+        - (gram - low_rank).trace() / (2 * noise)
+        for t, noise in enumerate(noises)
+    )
+    np.testing.assert_allclose(-loss, expected, rtol=1e-10)
+    # Through all rows it is the evidence, but for the jitter: 1e-6 of the height, over noise.
+    loss = sparse_evidence(features, Y, np.arange(9), 0.4, np.log(noises))[0]
+    exact = evidence(features, Y, 0.4, np.log(noises))[0]
+    np.testing.assert_allclose(loss, exact, atol=9 * 1e-6 * height / 0.2)
+
+
+@pytest.mark.parametrize("points", [None, np.array([0, 2, 5])])
 @pytest.mark.parametrize("name", SMALL)
-def test_gradient(name):
+def test_gradient(name, points):
     a = SMALL[name]
     theta, X, Y, noise = random_model(a)
-    _, exact, _ = collapsed_loss_and_gradient(a, theta, X, Y, noise)
+    options = {"n_total": 11, "points": points}
+    _, exact, _ = collapsed_loss_and_gradient(a, theta, X, Y, noise, **options)
     numerical, step = np.empty_like(exact), 1e-5
     for j in range(theta.size):
         old, ends = theta[j], []
         for shift in (step, -step):
             theta[j] = old + shift
-            ends.append(collapsed_loss_and_gradient(a, theta, X, Y, noise)[0])
+            ends.append(collapsed_loss_and_gradient(a, theta, X, Y, noise, **options)[0])
         theta[j] = old
         numerical[j] = (ends[0] - ends[1]) / (2 * step)
     # Truncation is about step² = 1e-10, rounding 1e-15 / step = 1e-10.
@@ -176,9 +203,12 @@ def test_which_output(monkeypatch):
     assert quick(n_epochs=1).fit(X, y)._model.kind is ExactOutput
     monkeypatch.setattr("skbayesnn.dwp.plan._EXACT_ROWS", 59)
     monkeypatch.setattr("skbayesnn.dwp.model.SPARSE_ROWS", 20)
-    sparse = quick(n_epochs=1).fit(X, y)
+    sparse = quick(n_epochs=1, batch_size=30, n_sparse_epochs=2).fit(X, y)
     assert sparse._model.kind is SparseOutput
     assert sparse._model.output.points.shape == (20,)
+    assert len(sparse.elbo_curve_) == 3
+    assert len(quick(n_epochs=1, n_sparse_epochs=0).fit(X, y).elbo_curve_) == 1
+    assert len(quick(n_epochs=1).fit(X, y).elbo_curve_) == 1 + 400
     assert quick(n_epochs=1).fit(X[1:], y[1:])._model.kind is ExactOutput
     assert quick(n_epochs=1, output="inducing").fit(X, y)._model.rows == ()
     exact = quick(n_epochs=1, output="exact", batch_size=10).fit(X, y)
