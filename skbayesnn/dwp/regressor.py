@@ -87,7 +87,7 @@ class DeepWishartRegressor(
         Passes over the rows; "auto" takes as many as make 800 steps with one batch an epoch
         (an exact output has one), 10,000 with several, but at least 20.
     n_sparse_epochs : int or "auto", default="auto"
-        Passes over the rows after those, where the output is sparse, with steps of up to 8000
+        Passes over the rows after those, where the output is sparse, with steps of up to 12,000
         rows; "auto" takes as many as make 400 steps, 0 leaves them out.
     batch_size : int or None, default=500
         Rows a step; None for all.
