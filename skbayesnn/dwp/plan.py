@@ -121,28 +121,24 @@ def make_plan(estimator, X, stream=False):
         n_inducing = _INDUCING
     n_inducing = min(n_inducing, len(np.unique(X, axis=0)))
     if output == "exact":
-        return Plan(output, n_inducing, [_phase(ExactInference, n, n, estimator.n_epochs)])
-    batch_size = min(estimator.batch_size or n, n)
-    if output == "inducing" or estimator.n_sparse_epochs == 0:
-        return Plan(output, n_inducing, [_phase(Inference, n, batch_size, estimator.n_epochs)])
+        return Plan(output, n_inducing, [_phase(ExactInference, n, n, estimator.n_epochs, _STEPS)])
+    size = min(estimator.batch_size or n, n)
+    n_steps = _STEPS if size == n else _BATCH_STEPS
+    sparse = output == "sparse" and estimator.n_sparse_epochs != 0
     # The many draws of the last steps are for the last phase.
-    first = _phase(Inference, n, batch_size, estimator.n_epochs, late=0.0)
-    # Batches of one size, as near to the largest as there are.
-    batch_size = -(-n // -(-n // _SPARSE_BATCH))
-    second = _phase(
-        SparseInference, n, batch_size, estimator.n_sparse_epochs, _SPARSE_STEPS, annealed=0.0
-    )
-    return Plan(output, n_inducing, [first, second])
+    options = {"late": 0.0} if sparse else {}
+    phases = [_phase(Inference, n, size, estimator.n_epochs, n_steps, _EPOCHS, **options)]
+    if sparse:
+        size = -(-n // -(-n // _SPARSE_BATCH))  # of all batches, so that none is small
+        n_epochs = estimator.n_sparse_epochs
+        phases.append(_phase(SparseInference, n, size, n_epochs, _SPARSE_STEPS, annealed=0.0))
+    return Plan(output, n_inducing, phases)
 
 
-def _phase(inference, n, batch_size, n_epochs, n_steps=None, **options):
+def _phase(inference, n, batch_size, n_epochs, n_steps, least_epochs=1, **options):
     n_batches = -(-n // batch_size)
     if n_epochs == "auto":
-        if n_steps is None:
-            n_steps = _STEPS if n_batches == 1 else _BATCH_STEPS
-            n_epochs = max(_EPOCHS, -(-n_steps // n_batches))
-        else:
-            n_epochs = -(-n_steps // n_batches)
+        n_epochs = max(least_epochs, -(-n_steps // n_batches))
     return Phase(inference, n_epochs, batch_size, n_batches, options)
 
 

@@ -88,7 +88,7 @@ class DeepWishartRegressor(
         (an exact output has one), 10,000 with several, but at least 20.
     n_sparse_epochs : int or "auto", default="auto"
         Passes over the rows after those, where the output is sparse, with steps of up to 12,000
-        rows; "auto" takes as many as make 400 steps, 0 leaves them out.
+        rows (0.2 GB); "auto" takes as many as make 400 steps, 0 leaves them out.
     batch_size : int or None, default=500
         Rows a step; None for all.
     early_stopping : bool, default=False
@@ -302,8 +302,8 @@ class DeepWishartRegressor(
         The first call starts the model from its rows, so it should have several hundred;
         inputs and targets are standardised by them. The prior is weighed against all rows
         seen so far. The output is ``"inducing"``, whatever ``output`` says, since rows are not
-        kept; a stream after a fit with an exact one goes on from the pseudo-observations
-        that hold most of what its rows said.
+        kept; a stream after a fit with another goes on from the pseudo-observations that hold
+        most of what its rows said.
 
         Parameters
         ----------

@@ -17,6 +17,7 @@ from skbayesnn.dwp.collapsed import (
     sparse_evidence,
 )
 from skbayesnn.dwp.kernels import squared_exponential
+from skbayesnn.dwp.plan import make_plan
 from skbayesnn.dwp.prediction import ExactOutput, SparseOutput, sparse_loss
 
 SMALL = {
@@ -216,25 +217,59 @@ def test_which_output(monkeypatch):
     assert len(exact.elbo_curve_) == 1
 
 
-def test_a_stream_after_an_exact_fit_goes_on_from_it():
+@pytest.mark.parametrize("output", ["exact", "sparse"])
+def test_a_stream_goes_on_from_a_fit(output):
     X, y = wave(120)
-    model = quick(n_epochs=200, n_inducing=40).fit(X, y)
+    options = {"n_epochs": 200, "n_inducing": 40, "n_sparse_epochs": 50, "output": output}
+    model = quick(**options).fit(X, y)
     new, truth = wave(200, seed=1)
-    exact = model.log_predictive_density(new, truth).mean()
+    before = model.log_predictive_density(new, truth).mean()
     model.partial_fit(X[:40], y[:40])
     assert model.n_samples_seen_ == 160
     assert model._model.rows == ()
     # Pseudo-observations at 40 points hold nearly all that 120 rows say.
-    assert model.log_predictive_density(new, truth).mean() > exact - 0.3
+    assert model.log_predictive_density(new, truth).mean() > before - 0.3
 
 
-def test_held_out_rows_are_scored_given_the_others():
+@pytest.mark.parametrize("output", ["exact", "sparse"])
+def test_held_out_rows_are_scored_given_the_others(output):
     X, y = wave(80)
-    model = quick(early_stopping=True, n_epochs=300, n_iter_no_change=2).fit(X, y)
+    model = quick(
+        output=output, early_stopping=True, n_epochs=300, n_sparse_epochs=150, n_iter_no_change=2
+    ).fit(X, y)
     assert model.validation_scores_
     # The truth has log density 2.5 in units of the spread of y, 1.4, over the noise, 0.1.
     assert max(model.validation_scores_) > 0.5
     assert len(model._model.rows[0]) == 72
+
+
+def test_steps_with_all_rows_raise_their_bound(monkeypatch):
+    monkeypatch.setattr("skbayesnn.dwp.inference.POINTS", 60)
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-6, 6, (200, 1))
+    y = np.sign(np.sin(2 * X[:, 0])) + 0.1 * rng.normal(size=200)
+    options = {"output": "sparse", "n_inducing": 11, "n_layers": 1, "batch_size": 100}
+    model = quick(n_epochs=1, n_sparse_epochs=100, **options).fit(X, y)
+    bounds = model.elbo_curve_[1:]
+    assert len(bounds) == 100
+    # From -2.3 to -0.6 nats a row; the draws and points of a step make a spread of 0.05.
+    assert np.mean(bounds[-10:]) > np.mean(bounds[:5]) + 1.0
+
+
+def test_phases_by_rows_and_parameters(monkeypatch):
+    monkeypatch.setattr("skbayesnn.dwp.plan._SPARSE_BATCH", 25)
+    X, _ = wave(60)
+    model = quick(output="sparse", batch_size=20, n_sparse_epochs="auto")
+    first, second = make_plan(model, X).phases
+    assert (first.n_epochs, first.n_batches, first.batch_size) == (40, 3, 20)
+    assert (second.n_epochs, second.n_batches, second.batch_size) == (134, 3, 20)
+    model.set_params(n_epochs="auto", n_sparse_epochs=7)
+    first, second = make_plan(model, X).phases
+    assert (first.n_epochs, second.n_epochs) == (3334, 7)
+    assert len(make_plan(model.set_params(n_sparse_epochs=0), X).phases) == 1
+    assert len(make_plan(model.set_params(output="inducing"), X).phases) == 1
+    assert make_plan(model.set_params(output="exact"), X).phases[0].n_epochs == 800
+    assert make_plan(model.set_params(output="sparse"), X, stream=True).output == "inducing"
 
 
 def test_learns_more_from_the_rows_than_pseudo_observations_do():
