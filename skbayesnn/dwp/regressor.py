@@ -88,7 +88,8 @@ class DeepWishartRegressor(
         (an exact output has one), 10,000 with several, but at least 20.
     n_sparse_epochs : int or "auto", default="auto"
         Passes over the rows after those, where the output is sparse, with steps of up to 12,000
-        rows (0.2 GB); "auto" takes as many as make 400 steps, 0 leaves them out.
+        rows (0.2 GB); "auto" takes as many as make 400 steps, or 200 a hidden layer
+        where that is more; 0 leaves them out.
     batch_size : int or None, default=500
         Rows a step; None for all.
     early_stopping : bool, default=False

@@ -266,6 +266,8 @@ def test_phases_by_rows_and_parameters(monkeypatch):
     model.set_params(n_epochs="auto", n_sparse_epochs=7)
     first, second = make_plan(model, X).phases
     assert (first.n_epochs, second.n_epochs) == (3334, 7)
+    model.set_params(n_layers=5, n_sparse_epochs="auto")
+    assert make_plan(model, X).phases[1].n_epochs == 334  # 1000 steps
     assert len(make_plan(model.set_params(n_sparse_epochs=0), X).phases) == 1
     assert len(make_plan(model.set_params(output="inducing"), X).phases) == 1
     assert make_plan(model.set_params(output="exact"), X).phases[0].n_epochs == 800
