@@ -123,14 +123,23 @@ class ExactInference(Inference):
     """The same with an exact output: every step takes all rows."""
 
     def loss_and_gradient(self, rows):
-        n_draws, weight = self._next_step()
         # In any order: the evidence of all rows is the same.
+        return self._collapsed(slice(None))
+
+    def _collapsed(self, rows):
+        n_draws, weight = self._next_step()
         noise = draw_noise(self.architecture, self.generator, n_draws, 1)
+        X, Y = self.X[rows], self.Y[rows]
         return self._counted(
             collapsed_loss_and_gradient(
-                self.architecture, self.theta, self.X, self.Y, noise, weight
+                self.architecture, self.theta, X, Y, noise, weight,
+                n_total=self.n_total, points=self._points(len(X)),
             )
         )  # fmt: skip
+
+    def _points(self, n_rows):
+        """Rows through which the output sees the others; None for all."""
+        return None
 
     def output(self, noise):
         return ExactOutput(self.architecture, self.theta, noise, self.X, self.Y)
@@ -140,19 +149,12 @@ class SparseInference(ExactInference):
     """The same through some of the rows, anew in each step; rows may come in large batches."""
 
     def loss_and_gradient(self, rows):
-        n_draws, weight = self._next_step()
-        noise = draw_noise(self.architecture, self.generator, n_draws, 1)
-        return self._counted(
-            collapsed_loss_and_gradient(
-                self.architecture, self.theta, self.X[rows], self.Y[rows], noise, weight,
-                n_total=self.n_total, points=self._points(len(rows)),
-            )
-        )  # fmt: skip
-
-    def output(self, noise):
-        points = self._points(len(self.X))
-        return SparseOutput(self.architecture, self.theta, noise, self.X, self.Y, points)
+        return self._collapsed(rows)
 
     def _points(self, n_rows):
         count = min(POINTS, n_rows)
         return np.sort(self.generator.choice(n_rows, count, replace=False))
+
+    def output(self, noise):
+        points = self._points(len(self.X))
+        return SparseOutput(self.architecture, self.theta, noise, self.X, self.Y, points)
