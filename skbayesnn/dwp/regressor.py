@@ -50,7 +50,9 @@ class DeepWishartRegressor(
     Parameters
     ----------
     n_layers : int, default=2
-        Hidden layers.
+        Hidden layers. Five instead of two take up to three times as long; mean log density rose
+        on yacht (0.59, 0.47), naval (9.71, 9.65) and boston (−2.32, −2.35), and moved by about
+        0.01 or less on six other tables.
     posterior : {"ab-gw", "a-gw", "gw", "dgp"}, default="ab-gw"
         Family of the approximate posterior over the Gram matrices, from the largest to the
         smallest; "dgp" for a Gaussian one over the features instead, which makes the model
