@@ -50,9 +50,10 @@ class DeepWishartRegressor(
     Parameters
     ----------
     n_layers : int, default=2
-        Hidden layers. Five instead of two take up to three times as long; mean log density rose
-        on yacht (0.59, 0.47), naval (9.71, 9.65) and boston (−2.32, −2.35), and moved by about
-        0.01 or less on six other tables.
+        Hidden layers. Five instead of two take up to three times as long. By
+        ``benchmarks/dwp_uci.py``, test log density rose on yacht (0.59, 0.47) and boston
+        (−2.32, −2.35; ten splits) and naval (9.71, 9.65; one), and moved by about 0.01 or less
+        on concrete, energy, wine (ten), power, kin8nm (four) and protein (one).
     posterior : {"ab-gw", "a-gw", "gw", "dgp"}, default="ab-gw"
         Family of the approximate posterior over the Gram matrices, from the largest to the
         smallest; "dgp" for a Gaussian one over the features instead, which makes the model
