@@ -52,8 +52,8 @@ class DeepWishartRegressor(
     n_layers : int, default=2
         Hidden layers. Five instead of two take up to three times as long. By
         ``benchmarks/dwp_uci.py``, test log density rose on yacht (0.59, 0.47) and boston
-        (−2.32, −2.35; ten splits) and naval (9.71, 9.65; one), and moved by about 0.01 or less
-        on concrete, energy, wine (ten), power, kin8nm (four) and protein (one).
+        (−2.32, −2.35; ten splits) and naval (9.70, 9.63; three), and moved by less than 0.01
+        on concrete, energy, wine, power, kin8nm (ten) and protein (three).
     posterior : {"ab-gw", "a-gw", "gw", "dgp"}, default="ab-gw"
         Family of the approximate posterior over the Gram matrices, from the largest to the
         smallest; "dgp" for a Gaussian one over the features instead, which makes the model
