@@ -24,7 +24,7 @@ MAX_EXACT = 2000
 """Rows up to which g is exact."""
 
 N_LANDMARKS = 500
-_LEAST_EIGENVALUE = 1e-10
+_LEAST_EIGENVALUE = 1e-13
 
 
 def radial(squares):

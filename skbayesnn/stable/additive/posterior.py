@@ -143,12 +143,10 @@ def run_chain(model, n_warmup, n_draws, thin, rng):
     shapes = {"f": rows.size, "g": rows.size, "f_k": places.size, "nu": len(model.axes)}
     shapes |= dict.fromkeys(("noise_variance", "alpha", "degrees", "amplitude"), 1)
     followed = {name: np.empty((n_sweeps, size)) for name, size in shapes.items()}
-    kept = {
-        name: np.empty(
-            (n_draws, *np.shape(getattr(chain, name))), np.float32 if name in _SINGLE else float
-        )
-        for name in Draws._fields
-    }
+    kept = {}
+    for name in Draws._fields:
+        dtype = np.float32 if name in _SINGLE else np.float64
+        kept[name] = np.empty((n_draws, *np.shape(getattr(chain, name))), dtype)
     for sweep in range(-n_warmup, n_sweeps):
         chain.sweep()
         if sweep < 0:
@@ -179,8 +177,7 @@ def fit_additive(X, y, weights, prior, dense, n_warmup, n_draws, thin, generator
     *chains, rng = generators
     model, inverse_lengths = build_model(X, y, weights, prior, dense, rng)
     runs = [run_chain(model, n_warmup, n_draws, thin, rng) for rng in chains]
-    draws = Draws(
-        *(np.concatenate(values) for values in zip(*(run[0] for run in runs), strict=True))
-    )
+    by_name = zip(*(run[0] for run in runs), strict=True)
+    draws = Draws(*(np.concatenate(values) for values in by_name))
     followed = {name: np.stack([run[1][name] for run in runs]) for name in runs[0][1]}
     return AdditivePosterior(model, inverse_lengths, draws, followed)
