@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from skbayesnn.numerics.training import SCHEDULES, GradientModel, train
+from skbayesnn.training.loop import SCHEDULES, GradientModel, train
 
 
 class Line(GradientModel):
@@ -18,11 +18,11 @@ class Line(GradientModel):
         residual = self.X[rows] @ self.theta - self.y[rows]
         return 0.5 * np.mean(residual**2), self.X[rows].T @ residual / len(rows)
 
-    def score(self):
+    def held_out_log_densities(self):
         if self.held_out is None:
-            return np.nan
+            return None
         X, y = self.held_out
-        return -0.5 * np.mean((X @ self.theta - y) ** 2)
+        return -0.5 * (X @ self.theta - y) ** 2
 
 
 def data(n=60, seed=0):
@@ -51,16 +51,49 @@ def test_reaches_least_squares(batch_size):
     assert record.scores == []
 
 
-def test_early_stopping_restores_the_best_weights():
+def overfitting():
+    """More columns than rows, so that the held-out score falls after a few epochs."""
     _, y = data(8)
     noise = np.random.default_rng(1)
-    wide = noise.normal(size=(8, 12))  # more columns than rows: overfits
-    model = Line(wide, y, held_out=(noise.normal(size=(50, 12)), noise.normal(size=50)))
+    wide = noise.normal(size=(8, 12))
+    return Line(wide, y, held_out=(noise.normal(size=(50, 12)), noise.normal(size=50)))
+
+
+def test_early_stopping_restores_the_best_parameters():
+    model = overfitting()
     record = train(model, **options(early_stopping=True, patience=20, schedule="constant"))
     assert record.n_epochs < 300
-    assert record.best_epoch == int(np.argmax(record.scores))
-    assert record.n_epochs == record.best_epoch + 1 + 20
-    assert model.score() == max(record.scores)
+    assert record.best_epoch == 1 + int(np.argmax(record.scores))
+    assert record.n_epochs == record.best_epoch + 20
+    assert model.held_out_log_densities().mean() == max(record.scores)
+
+
+def test_scores_every_few_epochs_and_at_the_end():
+    model = overfitting()
+    record = train(model, **options(n_epochs=23, score_every=10))
+    assert len(record.scores) == 3
+    assert record.scores[-1] == model.held_out_log_densities().mean()
+
+
+def test_held_out_rows_count_by_their_weights():
+    model, twice = overfitting(), overfitting()
+    model.held_out_weights = np.r_[np.full(25, 2.0), np.ones(25)]
+    X, y = twice.held_out
+    twice.held_out = np.r_[X[:25], X], np.r_[y[:25], y]
+    first, second = (train(m, **options(n_epochs=30)).scores for m in (model, twice))
+    np.testing.assert_allclose(first, second, rtol=1e-12)
+
+
+def test_the_last_parameters_are_kept_unless_the_best_are_clearly_better():
+    # Held-out rows that hardly differ from the training rows: the best wins by chance alone.
+    X, y = data(200)
+    model = Line(X[:100], y[:100], held_out=(X[100:], y[100:]))
+    record = train(model, **options(early_stopping=True, patience=300, prefer_last=True))
+    assert record.best_epoch == 300
+    # Held-out rows of pure noise: the first epochs are better by far.
+    model = overfitting()
+    record = train(model, **options(early_stopping=True, patience=300, prefer_last=True))
+    assert record.best_epoch < 100
 
 
 def test_blocks_have_their_own_rate():

@@ -1,7 +1,7 @@
 """The one training loop: epochs, learning rate, early stopping, best weights, callbacks, guard.
 
 A model plugs in as a :class:`Trainable`: it runs one epoch of optimiser steps on rows in
-a given order, scores itself on its held-out rows, and can save and restore itself.
+a given order, tells the log densities of its held-out rows, and can save and restore itself.
 :class:`GradientModel` is the simplest way to be one: give a loss with its gradient.
 Nothing here knows what the model is.
 """
@@ -31,6 +31,9 @@ class Trainable(ABC):
 
     n_rows: int
     """Number of training rows."""
+
+    held_out_weights: np.ndarray | None = None
+    """Weight of each held-out row in the mean score; None for equal ones."""
 
     @abstractmethod
     def epoch(self, order, batch_size, rate):
@@ -62,9 +65,9 @@ class Trainable(ABC):
     def non_finite(self):
         """Name of a part that is not finite, or None."""
 
-    def score(self):
-        """Mean log score of the held-out rows; NaN where none are held out."""
-        return np.nan
+    def held_out_log_densities(self):
+        """Log density, or log probability, of each held-out row; None where none are held out."""
+        return None
 
 
 class GradientModel(Trainable):
@@ -169,11 +172,11 @@ class TrainingRecord:
     losses : list of float
         Mean loss a row of each epoch that was kept.
     scores : list of float
-        Held-out log score after each epoch; empty if none are held out.
+        Mean held-out log density of each epoch that was scored; empty if no rows are held out.
     n_epochs : int
         Epochs run, those undone by the guard included.
     best_epoch : int or None
-        Index into ``scores`` of the epoch whose weights were put back.
+        Epochs that had been run when the parameters were reached that were put back.
     rate_cuts : int
         How often the guard cut the learning rate.
     stopped_by_callback : bool
@@ -187,6 +190,42 @@ class TrainingRecord:
     stopped_by_callback: bool = False
 
 
+class _Held:
+    """Scores of the held-out rows, and the parameters that are worth putting back."""
+
+    def __init__(self, model, tol, prefer_last):
+        self.model, self.tol, self.prefer_last = model, tol, prefer_last
+        self.best = self.last = None  # (mean, log densities, epoch, state)
+
+    def look(self, epoch):
+        """Score the model as it stands; the mean log density, or None without such rows."""
+        rows = self.model.held_out_log_densities()
+        if rows is None:
+            return None
+        mean = float(np.average(rows, weights=self.model.held_out_weights))
+        better = self.best is None or mean > self.best[0] + self.tol
+        if better or self.prefer_last:
+            self.last = mean, rows, epoch, self.model.state()
+        if better:
+            self.best = self.last
+        return mean
+
+    def put_back(self):
+        """Go back to the best parameters, or the last; the epoch they are of.
+
+        Held-out rows are few, and the last parameters profit from the falling learning rate:
+        with ``prefer_last`` the best are put back only where they win by more than the
+        standard error of the difference.
+        """
+        chosen = self.best
+        if self.prefer_last:
+            lead = self.best[1] - self.last[1]
+            if lead.mean() <= lead.std() / np.sqrt(max(1, len(lead) - 1)):
+                chosen = self.last
+        self.model.restore(chosen[3])
+        return chosen[2]
+
+
 def train(
     model,
     *,
@@ -198,6 +237,8 @@ def train(
     early_stopping=False,
     patience=50,
     tol=0.0,
+    score_every=1,
+    prefer_last=False,
     loss_limit=1e4,
     callbacks=None,
 ):
@@ -217,11 +258,17 @@ def train(
     schedule : {"constant", "cosine", "drop"}, default="cosine"
         How the rate falls over ``n_epochs``.
     early_stopping : bool, default=False
-        Stop after ``patience`` epochs without a held-out log score better by more than
-        ``tol``, and put back the weights of the best epoch.
+        Stop after ``patience`` epochs without a mean held-out log density better by more than
+        ``tol``, and put back the parameters of the best epoch.
     patience : int, default=50
+        In epochs.
     tol : float, default=0.0
         In nats a row.
+    score_every : int, default=1
+        Epochs from one look at the held-out rows to the next. The last epoch is always scored.
+    prefer_last : bool, default=False
+        Put back the best parameters only where they are better than the last by more than the
+        standard error of the difference.
     loss_limit : float, default=1e4
         A mean loss a row above it counts as divergence.
     callbacks : CallbackTasks or None, default=None
@@ -256,9 +303,9 @@ def train(
     >>> model.theta.round(3)
     array([3.])
     """
-    record = TrainingRecord()
+    record, held = TrainingRecord(), _Held(model, tol, prefer_last)
     batch_size = min(batch_size or model.n_rows, model.n_rows)
-    factor, best_score, best_state = 1.0, -np.inf, None
+    factor = 1.0
     while record.n_epochs < n_epochs:
         if callbacks is not None:
             callbacks.begin()
@@ -280,19 +327,15 @@ def train(
             factor *= 0.1
         else:
             record.losses.append(loss)
-            score = model.score()
-            if not np.isnan(score):
-                record.scores.append(score)
-                if early_stopping and score > best_score + (tol if best_state else 0.0):
-                    best_score, best_state = score, model.state()
-                    record.best_epoch = len(record.scores) - 1
+            if record.n_epochs % score_every == 0 or record.n_epochs == n_epochs:
+                score = held.look(record.n_epochs)
+                record.scores += [] if score is None else [score]
         record.stopped_by_callback = callbacks is not None and callbacks.end()
-        if record.stopped_by_callback or (
-            best_state is not None and len(record.scores) - 1 - record.best_epoch >= patience
-        ):
+        waited = record.n_epochs - held.best[2] if held.best else 0
+        if record.stopped_by_callback or (early_stopping and waited >= patience):
             break
-    if best_state is not None:
-        model.restore(best_state)
+    if early_stopping and held.best is not None:
+        record.best_epoch = held.put_back()
     if record.rate_cuts:
         warnings.warn(
             f"The learning rate {learning_rate:.3g} made training diverge; it was cut to "
