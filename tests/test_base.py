@@ -179,7 +179,7 @@ def test_feature_names_clone_and_pickle(data):
 def test_many_rows_are_predicted_in_blocks(model, data, monkeypatch, container):
     X = container(data[0])
     expected = [model.predict(X), *model.predict(X, return_std=True), model.predict_interval(X)]
-    monkeypatch.setattr("skbayesnn.base._ROWS_A_BLOCK", 7)
+    monkeypatch.setattr("skbayesnn._blocks.ROWS_A_BLOCK", 7)
     sizes = []
     predict = model.predict_distribution
     model.predict_distribution = lambda rows: sizes.append(len(rows)) or predict(rows)
