@@ -63,7 +63,7 @@ from uci import load
 
 from skbayesnn import StableNNRegressor, StableNNRegressorCV
 from skbayesnn.metrics import crps_scorer
-from skbayesnn.numerics.diagnostics import effective_sample_size, r_hat
+from skbayesnn.stable.diagnostics import effective_sample_size, r_hat
 
 NOISE = 0.5
 LINE = {

@@ -23,11 +23,11 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np
 
-from skbayesnn.numerics.diagnostics import effective_sample_size, r_hat
 from skbayesnn.numerics.random import spawn_generators
-from skbayesnn.stable.chain import Prior, make_problem
-from skbayesnn.stable.line_cells import LineCells
-from skbayesnn.stable.units import UnitCells
+from skbayesnn.stable.diagnostics import effective_sample_size, r_hat
+from skbayesnn.stable.partitions.line import LineCells
+from skbayesnn.stable.partitions.sampled import UnitCells
+from skbayesnn.stable.samplers.chain import Prior, make_problem
 
 PRIOR = Prior(1.1, 1.0, None)
 

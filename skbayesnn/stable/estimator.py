@@ -25,11 +25,11 @@ from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture
-from skbayesnn.stable.chain import Prior, make_problem, problem_at, run_chain, sweep_blocks
-from skbayesnn.stable.geometry import distinct_rows, find_geometry
-from skbayesnn.stable.metropolis import metropolis_chain
-from skbayesnn.stable.summary import fitted_attributes
-from skbayesnn.stable.units import ACTIVATIONS
+from skbayesnn.stable.partitions.choice import distinct_rows, find_geometry
+from skbayesnn.stable.partitions.sampled import ACTIVATIONS
+from skbayesnn.stable.posterior import fitted_attributes
+from skbayesnn.stable.samplers.chain import Prior, make_problem, problem_at, run_chain, sweep_blocks
+from skbayesnn.stable.samplers.metropolis import metropolis_chain
 
 _MAX_MONITORED = 100
 _MAX_R_HAT = 1.05

@@ -15,8 +15,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skbayesnn import StableNNRegressor, StableNNRegressorCV
 from skbayesnn.metrics import crps_scorer, log_predictive_density_scorer
-from skbayesnn.stable import geometry
-from skbayesnn.stable.line_cells import LineCells
+from skbayesnn.stable.partitions import choice as geometry
+from skbayesnn.stable.partitions.line import LineCells
 
 unconverged = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 SHORT = {"n_warmup": 40, "n_draws": 20, "thin": 2, "n_chains": 2, "n_units": 30, "random_state": 0}

@@ -8,7 +8,7 @@ from scipy.optimize import approx_fprime
 from sklearn.gaussian_process.kernels import RBF
 
 from skbayesnn import StableNNRegressor
-from skbayesnn.stable.evidence import best_scales, negative_log_posterior
+from skbayesnn.stable.input_scales import best_scales, negative_log_posterior
 
 
 def oblique(n, n_features, seed):

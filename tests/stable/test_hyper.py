@@ -11,13 +11,13 @@ from skbayesnn.numerics.stable_laws import (
     positive_stable_table,
     sample_log_positive_stable,
 )
-from skbayesnn.numerics.stable_transport import logit_curve, transport
-from skbayesnn.stable import plane
-from skbayesnn.stable.chain import Prior, make_problem
-from skbayesnn.stable.face_cells import FaceCells
-from skbayesnn.stable.hyper import ALPHAS
-from skbayesnn.stable.line_cells import LineCells
-from skbayesnn.stable.units import UnitCells
+from skbayesnn.stable.partitions.line import LineCells
+from skbayesnn.stable.partitions.plane import cells as plane
+from skbayesnn.stable.partitions.plane.partition import FaceCells
+from skbayesnn.stable.partitions.sampled import UnitCells
+from skbayesnn.stable.samplers.chain import Prior, make_problem
+from skbayesnn.stable.samplers.hyper import ALPHAS
+from skbayesnn.stable.samplers.transport import logit_curve, transport
 
 
 def carried(t, a, b):

@@ -5,12 +5,12 @@ import pytest
 from scipy import stats
 
 from skbayesnn import StableNNRegressor
-from skbayesnn.numerics.diagnostics import effective_sample_size
 from skbayesnn.numerics.stable_laws import sample_log_positive_stable
-from skbayesnn.stable.chain import Prior, make_problem
-from skbayesnn.stable.face_cells import MAX_JOINT_POINTS, FaceCells
-from skbayesnn.stable.line_cells import LineCells
-from skbayesnn.stable.units import UnitCells
+from skbayesnn.stable.diagnostics import effective_sample_size
+from skbayesnn.stable.partitions.line import LineCells
+from skbayesnn.stable.partitions.plane.partition import MAX_JOINT_POINTS, FaceCells
+from skbayesnn.stable.partitions.sampled import UnitCells
+from skbayesnn.stable.samplers.chain import Prior, make_problem
 
 N_DRAWS = 3000
 

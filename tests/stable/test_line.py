@@ -5,9 +5,9 @@ import pytest
 from kernels import arc_cosine_kernel, gaussian_process
 
 from skbayesnn.numerics.random import spawn_generators
-from skbayesnn.stable import line
-from skbayesnn.stable.chain import Prior, make_problem
-from skbayesnn.stable.line_cells import LineCells
+from skbayesnn.stable.partitions.line import LineCells
+from skbayesnn.stable.samplers import line
+from skbayesnn.stable.samplers.chain import Prior, make_problem
 
 
 def sign_matrix(n):

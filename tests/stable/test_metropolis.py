@@ -6,18 +6,18 @@ from scipy import stats
 from threadpoolctl import threadpool_limits
 
 from skbayesnn import StableNNRegressor
-from skbayesnn.numerics.diagnostics import effective_sample_size
 from skbayesnn.numerics.rank_one import DRIFT_BOUND
-from skbayesnn.stable.chain import Prior, make_problem, start_state
-from skbayesnn.stable.face_cells import FaceCells
-from skbayesnn.stable.line_cells import LineCells
-from skbayesnn.stable.metropolis import (
+from skbayesnn.stable.diagnostics import effective_sample_size
+from skbayesnn.stable.partitions.line import LineCells
+from skbayesnn.stable.partitions.plane.partition import FaceCells
+from skbayesnn.stable.partitions.sampled import UnitCells
+from skbayesnn.stable.samplers.chain import Prior, make_problem, start_state
+from skbayesnn.stable.samplers.metropolis import (
     MarginalLaw,
     MetropolisChain,
     metropolis_chain,
     metropolis_pass,
 )
-from skbayesnn.stable.units import UnitCells
 
 
 def random_law(rng, n=6, n_cells=15):

@@ -6,15 +6,15 @@ from kernels import arc_cosine_kernel, gaussian_process
 from scipy import stats
 
 from skbayesnn import StableNNRegressor
-from skbayesnn.numerics.diagnostics import effective_sample_size
 from skbayesnn.numerics.stable_laws import sample_log_positive_stable
 from skbayesnn.predictive import PredictiveMixture
-from skbayesnn.stable import plane
-from skbayesnn.stable.chain import Prior, make_problem
-from skbayesnn.stable.face_cells import FaceCells
-from skbayesnn.stable.line import line_log_masses
-from skbayesnn.stable.line_cells import LineCells
-from skbayesnn.stable.units import UnitCells
+from skbayesnn.stable.diagnostics import effective_sample_size
+from skbayesnn.stable.partitions.line import LineCells
+from skbayesnn.stable.partitions.plane import cells as plane
+from skbayesnn.stable.partitions.plane.partition import FaceCells
+from skbayesnn.stable.partitions.sampled import UnitCells
+from skbayesnn.stable.samplers.chain import Prior, make_problem
+from skbayesnn.stable.samplers.line import line_log_masses
 
 
 def draw_prior_weights(prior, log_masses, rng):

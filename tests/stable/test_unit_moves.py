@@ -11,11 +11,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skbayesnn import StableNNRegressor
 from skbayesnn.numerics.stable_laws import sample_log_positive_stable
-from skbayesnn.stable import weight_chain
-from skbayesnn.stable.chain import Prior, make_problem, start_state
-from skbayesnn.stable.unit_blocks import draw_in_blocks
-from skbayesnn.stable.unit_moves import propose_planes
-from skbayesnn.stable.units import BIAS_SCALES, UnitCells
+from skbayesnn.stable.partitions.sampled import BIAS_SCALES, UnitCells
+from skbayesnn.stable.samplers import weights as weight_chain
+from skbayesnn.stable.samplers.chain import Prior, make_problem, start_state
+from skbayesnn.stable.samplers.unit_blocks import draw_in_blocks
+from skbayesnn.stable.samplers.units import propose_planes
 
 SMOOTH = {"erf": erf_kernel, "cosine": RBF()}
 unconverged = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

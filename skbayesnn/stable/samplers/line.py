@@ -23,7 +23,7 @@ import numpy as np
 
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.numerics.stable_laws import log_density
-from skbayesnn.stable.updates import (
+from skbayesnn.stable.samplers.scales import (
     draw_log_noise,
     draw_log_variance,
     log_noise_prior,

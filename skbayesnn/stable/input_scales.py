@@ -22,7 +22,7 @@ from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 
 from skbayesnn._validation import location_and_scale
-from skbayesnn.stable.units import BIAS_SCALES
+from skbayesnn.stable.partitions.sampled import BIAS_SCALES
 
 MAX_ROWS = 600
 """Of more rows a random part is used: an evaluation costs O(n³)."""

@@ -20,9 +20,9 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.numerics.rank_one import error_growth, is_spent, shift_inverse
-from skbayesnn.stable.chain import new_record, start_state
-from skbayesnn.stable.hyper import HyperMoves
-from skbayesnn.stable.updates import (
+from skbayesnn.stable.samplers.chain import new_record, start_state
+from skbayesnn.stable.samplers.hyper import HyperMoves
+from skbayesnn.stable.samplers.scales import (
     draw_log_noise,
     log_noise_prior,
     propose_log_noise,

@@ -5,10 +5,11 @@ from math import exp, log
 import numpy as np
 
 from skbayesnn.numerics.jit import kernel
-from skbayesnn.stable.chain import new_record, start_state
-from skbayesnn.stable.hyper import HyperMoves
-from skbayesnn.stable.joint import Families
-from skbayesnn.stable.line import (
+from skbayesnn.stable.partitions.bridge import MAX_LOG_VARIANCE, groups, split_draws
+from skbayesnn.stable.partitions.families import Families
+from skbayesnn.stable.samplers.chain import new_record, start_state
+from skbayesnn.stable.samplers.hyper import HyperMoves
+from skbayesnn.stable.samplers.line import (
     arc,
     draw_function,
     function_moments,
@@ -16,7 +17,6 @@ from skbayesnn.stable.line import (
     log_evidence,
     sweep_line,
 )
-from skbayesnn.stable.splitting import MAX_LOG_VARIANCE, groups, split_draws
 
 _SWEEPS_A_MOVE = 5
 
@@ -33,7 +33,7 @@ class LineCells:
     ----------
     x : ndarray of shape (n,)
     log_masses : ndarray of shape (n,)
-        See :func:`~skbayesnn.stable.line.line_log_masses`.
+        See :func:`~skbayesnn.stable.samplers.line.line_log_masses`.
     """
 
     # What a record keeps of each draw.

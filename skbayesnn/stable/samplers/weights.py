@@ -21,15 +21,15 @@ from math import exp, log, sqrt
 import numpy as np
 
 from skbayesnn.numerics.jit import kernel
-from skbayesnn.stable.collapsed import collapsed_pass, exchange_pass
-from skbayesnn.stable.joint_weights import JointByRows, JointByUnits
-from skbayesnn.stable.unit_blocks import draw_in_blocks
-from skbayesnn.stable.updates import (
+from skbayesnn.stable.samplers.collapsed import collapsed_pass, exchange_pass
+from skbayesnn.stable.samplers.joint_weights import JointByRows, JointByUnits
+from skbayesnn.stable.samplers.scales import (
     draw_log_noise,
     log_noise_prior,
     move_log_variance,
     propose_log_noise,
 )
+from skbayesnn.stable.samplers.unit_blocks import draw_in_blocks
 
 _SWEEPS_A_JOINT_DRAW = 10
 # The weights hold units in their places: where these move, they are drawn more often.

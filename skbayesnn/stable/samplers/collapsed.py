@@ -14,7 +14,7 @@ import numpy as np
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.numerics.rank_one import shift_inverse
 from skbayesnn.numerics.stable_laws import log_density
-from skbayesnn.stable.updates import move_log_variance
+from skbayesnn.stable.samplers.scales import move_log_variance
 
 # b is a difference: of v, at least the rounding error is left.
 _ROUNDING = 1e-15

@@ -23,8 +23,8 @@ import numpy as np
 
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.numerics.stable_laws import log_density
-from skbayesnn.numerics.stable_transport import logit_curve, transport
-from skbayesnn.stable.chain import problem_at
+from skbayesnn.stable.samplers.chain import problem_at
+from skbayesnn.stable.samplers.transport import logit_curve, transport
 
 ALPHAS = np.round(np.arange(0.2, 1.99, 0.02), 2)
 """The values that a sampled α can take: below, weights leave the digits of a double."""

@@ -15,7 +15,7 @@ _SWEEPS_A_BLOCK = 100
 class Prior(NamedTuple):
     """Index α, scale ν, and log σ², each None where it is sampled.
 
-    The priors are in :mod:`skbayesnn.stable.hyper`; σ² is half-Cauchy.
+    The priors are in :mod:`skbayesnn.stable.samplers.hyper`; σ² is half-Cauchy.
     """
 
     alpha: float | None

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skbayesnn.numerics.diagnostics import effective_sample_size, r_hat
+from skbayesnn.stable.diagnostics import effective_sample_size, r_hat
 
 
 def fitted_attributes(cells, problem, prior, records, rows, scale):

@@ -14,10 +14,10 @@ from math import log, pi, sqrt
 import numpy as np
 from scipy.special import erf
 
-from skbayesnn.stable.chain import new_record, start_state
-from skbayesnn.stable.hyper import HyperMoves
-from skbayesnn.stable.unit_moves import UnitMoves
-from skbayesnn.stable.weight_chain import WeightChain
+from skbayesnn.stable.samplers.chain import new_record, start_state
+from skbayesnn.stable.samplers.hyper import HyperMoves
+from skbayesnn.stable.samplers.units import UnitMoves
+from skbayesnn.stable.samplers.weights import WeightChain
 
 _ROWS_A_BLOCK = 4096
 # A unit tells rows apart if its values at them differ by this much.

@@ -8,12 +8,13 @@ point is positive, f(x) has w' - w'' and w' | w ~ N(R w, R (1-R) v).
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
-from skbayesnn.stable import plane, plane_split
-from skbayesnn.stable.chain import new_record, start_state
-from skbayesnn.stable.hyper import HyperMoves
-from skbayesnn.stable.joint import Families
-from skbayesnn.stable.splitting import MAX_LOG_VARIANCE, groups, split_draws
-from skbayesnn.stable.units import WeightChain
+from skbayesnn.stable.partitions.bridge import MAX_LOG_VARIANCE, groups, split_draws
+from skbayesnn.stable.partitions.families import Families
+from skbayesnn.stable.partitions.plane import cells as plane
+from skbayesnn.stable.partitions.plane import split as plane_split
+from skbayesnn.stable.partitions.sampled import WeightChain
+from skbayesnn.stable.samplers.chain import new_record, start_state
+from skbayesnn.stable.samplers.hyper import HyperMoves
 
 # Joint draws at m new points need the n + m points' cells: about (n + m)²/2, some 1000 bytes
 # and 4 µs a draw each.

@@ -5,10 +5,10 @@ import warnings
 import numpy as np
 
 from skbayesnn._validation import InvalidParameterError
-from skbayesnn.stable.evidence import best_scales
-from skbayesnn.stable.face_cells import FaceCells
-from skbayesnn.stable.line_cells import LineCells
-from skbayesnn.stable.units import BIAS_SCALES, UnitCells
+from skbayesnn.stable.input_scales import best_scales
+from skbayesnn.stable.partitions.line import LineCells
+from skbayesnn.stable.partitions.plane.partition import FaceCells
+from skbayesnn.stable.partitions.sampled import BIAS_SCALES, UnitCells
 
 _MIN_SEPARATING_MASS = 0.01
 _MAX_PLANE_ROWS = 150
