@@ -2,20 +2,19 @@
 
 import numpy as np
 
-from skbayesnn.stable.diagnostics import effective_sample_size, r_hat
+from skbayesnn.stable.diagnostics import effective_sample_size, r_hat, tail_effective_sample_size
+from skbayesnn.stable.partitions.base import Draws
 
 
-def fitted_attributes(cells, problem, prior, records, rows, scale):
+def fitted_attributes(partition, prior, records, scale):
     """The attributes of the estimator with which it predicts.
 
     Parameters
     ----------
-    cells : LineCells, FaceCells or UnitCells
-    problem : Problem
+    partition : Partition
     prior : Prior
     records : list of Record
         One a chain; they are cut to the shortest of them.
-    rows : ndarray of shape (n_distinct, n_features)
     scale : float
         Of y.
 
@@ -23,16 +22,10 @@ def fitted_attributes(cells, problem, prior, records, rows, scale):
     -------
     attributes : dict
     """
-    n_draws = min(len(record.cells) for record in records)
+    n_draws = min(len(record.weights) for record in records)
     records = [record.first(n_draws) for record in records]
-    thin = records[0].thin
-
-    def draws(name):
-        return np.concatenate([getattr(record, name)[thin - 1 :: thin] for record in records])
-
-    noise = scale**2 * np.exp(draws("log_noise"))
-    alpha, nu = draws("alpha"), np.exp(draws("log_nu"))
-    parameters = {"noise_variance": "log_noise"}
+    draws = Draws.of_records(records)
+    parameters = {"noise_variance": "log_noise"} if prior.log_noise is None else {}
     if prior.alpha is None:
         parameters["alpha"] = "alpha"
     if prior.nu is None:
@@ -40,25 +33,25 @@ def fitted_attributes(cells, problem, prior, records, rows, scale):
     followed = np.stack(
         [np.column_stack([r.f, *(getattr(r, n) for n in parameters.values())]) for r in records]
     )
-    r_hats, effective = r_hat(followed), effective_sample_size(followed)
-    n_f, n_components = records[0].f.shape[1], noise.size
-    return {
-        "cells_": cells,
+    n_f = records[0].f.shape[1]
+    found = {
+        "r_hat_": r_hat(followed),
+        "effective_sample_size_": effective_sample_size(followed),
+        "tail_effective_sample_size_": tail_effective_sample_size(followed),
+    }
+    attributes = {name: values[:n_f] for name, values in found.items()}
+    for name, values in found.items():
+        of_parameters = zip(parameters, values[n_f:].tolist(), strict=True)
+        attributes[f"parameter_{name}"] = dict(of_parameters)
+    noise, nu = scale**2 * np.exp(draws.log_noise), np.exp(draws.log_nu)
+    return attributes | {
+        "cells_": partition,
         "noise_variance_": float(noise.mean()),
-        "alpha_": float(np.median(alpha)),
+        "alpha_": float(np.median(draws.alpha)),
         "nu_": float(np.median(nu)),
         "noise_variance_draws_": noise,
-        "alpha_draws_": alpha,
+        "alpha_draws_": draws.alpha,
         "nu_draws_": nu,
-        "r_hat_": r_hats[:n_f],
-        "effective_sample_size_": effective[:n_f],
-        "parameter_r_hat_": dict(zip(parameters, r_hats[n_f:].tolist(), strict=True)),
-        "parameter_effective_sample_size_": dict(
-            zip(parameters, effective[n_f:].tolist(), strict=True)
-        ),
-        "monitored_rows_": rows[records[0].monitored],
-        "_problem": problem,
-        "_cell_draws": np.concatenate([record.cells for record in records]),
-        # Of each draw the level at which the law of a split is taken, evenly spread.
-        "_levels": (np.random.default_rng(0).permutation(n_components) + 0.5) / n_components,
+        "monitored_rows_": partition.inputs.unscaled(partition.rows[records[0].monitored]),
+        "_draws": draws,
     }

@@ -13,7 +13,8 @@ from math import exp, inf, log1p
 import numpy as np
 
 from skbayesnn.numerics.jit import kernel
-from skbayesnn.stable.partitions.bridge import MAX_LOG_VARIANCE, split_share, splitting_workspace
+from skbayesnn.stable.partitions.bridge import split_share, splitting_workspace
+from skbayesnn.stable.samplers.line import MAX_LOG_VARIANCE
 
 
 class Families:

@@ -1,67 +1,15 @@
-"""One Markov chain: what it samples, its state, what is kept of it, and its loop."""
+"""One Markov chain: its moves of α and ν, what is kept of it, and its loop."""
 
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from skbayesnn.numerics.stable_laws import PositiveStableTable, positive_stable_table
+from skbayesnn.stable.samplers.hyper import HyperMoves
 
 # Large enough that Python costs nothing beside the sweeps, small enough that progress
 # is seen and Ctrl-C is prompt.
 _SWEEPS_A_BLOCK = 100
-
-
-class Prior(NamedTuple):
-    """Index α, scale ν, and log σ², each None where it is sampled.
-
-    The priors are in :mod:`skbayesnn.stable.samplers.hyper`; σ² is half-Cauchy.
-    """
-
-    alpha: float | None
-    nu: float | None
-    log_noise: float | None
-
-
-class Problem(NamedTuple):
-    """What a chain samples from, at given α and ν.
-
-    Attributes
-    ----------
-    y, counts : ndarray of shape (n,)
-        Mean of the targets at each distinct input row, and number of rows there.
-    within : float
-        Sum of squares of the targets about those means.
-    log_units : ndarray of shape (n_cells,)
-        log(ν q^{2/α}): the log-variance of a cell's weight where its scale s is one.
-    table : PositiveStableTable
-        Log-density of log s.
-    width : float
-        First interval of the slice sampler for log s: about its prior spread.
-    move_scales, move_noise : bool
-        False where the scales are one (α = 2) or the noise variance is known.
-    """
-
-    y: np.ndarray
-    counts: np.ndarray
-    within: float
-    log_units: np.ndarray
-    table: PositiveStableTable
-    width: float
-    move_scales: bool
-    move_noise: bool
-
-
-class State(NamedTuple):
-    """The state of a chain, changed in place by its sweeps.
-
-    ``log_variances`` (n_cells,) of the weights, ``f`` (n,) at the distinct rows, and
-    ``log_noise`` (1,), which is log σ².
-    """
-
-    log_variances: np.ndarray
-    f: np.ndarray
-    log_noise: np.ndarray
 
 
 class Record(NamedTuple):
@@ -71,8 +19,10 @@ class Record(NamedTuple):
     ----------
     thin : int
         Sweeps a draw.
-    cells : ndarray of shape (n_draws, n_cells), float32
-        Of each draw what predictions need: log s, or the weights.
+    weights, log_scales : ndarray of shape (n_draws, n_cells), float32
+        The weights, and log s, of each draw; without columns where predictions need none.
+    planes : ndarray of shape (n_draws, n_units, n_features + 1), float32
+        Hyperplanes of each draw; one for all draws where they stay, none for exact cells.
     log_noise, alpha, log_nu : ndarray of shape (n_sweeps,)
         log σ², α and log ν after every sweep.
     monitored : ndarray of shape (n_monitored,)
@@ -82,7 +32,9 @@ class Record(NamedTuple):
     """
 
     thin: int
-    cells: np.ndarray
+    weights: np.ndarray
+    log_scales: np.ndarray
+    planes: np.ndarray
     log_noise: np.ndarray
     alpha: np.ndarray
     log_nu: np.ndarray
@@ -90,63 +42,47 @@ class Record(NamedTuple):
     f: np.ndarray
 
     def first(self, n_draws):
-        """The record of the first draws only."""
+        """The record of the first draws only, of which there is at least one."""
         n_sweeps = n_draws * self.thin
-        return Record(
-            self.thin,
-            self.cells[:n_draws],
-            self.log_noise[:n_sweeps],
-            self.alpha[:n_sweeps],
-            self.log_nu[:n_sweeps],
-            self.monitored,
-            self.f[:n_sweeps],
-        )
+        cut = {name: getattr(self, name)[:n_draws] for name in ("weights", "log_scales", "planes")}
+        for name in ("log_noise", "alpha", "log_nu", "f"):
+            cut[name] = getattr(self, name)[:n_sweeps]
+        return self._replace(**cut)
 
 
-def make_problem(prior, log_masses, y, counts, within):
-    """Gather what a chain needs to know; the arguments are as in the classes above.
+class Chain:
+    """A chain over any partition; what a sweep does is up to those derived from this.
 
-    An α or ν that is sampled is set to one: see :func:`problem_at`.
+    Parameters
+    ----------
+    partition : Partition
+    prior : Prior
+    state : State
+        Where it starts. Changed in place.
+    record : Record
+        Filled.
+    rng : numpy.random.Generator
     """
-    alpha, nu = prior.alpha or 1.0, prior.nu or 1.0
-    move_noise = prior.log_noise is None
-    problem = Problem(y, counts, within, log_masses, None, 1.0, alpha != 2.0, move_noise)
-    return problem_at(problem, log_masses, alpha, np.log(nu))
 
+    def __init__(self, partition, prior, state, record, rng):
+        self.partition, self.state, self.record, self.rng = partition, state, record, rng
+        self.problem = partition.problem(state.alpha[0], state.log_nu[0], prior.log_noise is None)
+        self.moves = HyperMoves(prior, partition.log_masses, state, rng)
+        # Those that move are written draw by draw.
+        record.planes[:] = state.planes
 
-def problem_at(problem, log_masses, alpha, log_nu):
-    """The problem at other values of α and log ν."""
-    # Where all scales are one the table is not looked at, and any will do.
-    a = alpha / 2.0 if problem.move_scales else 0.5
-    return problem._replace(
-        log_units=log_nu + (2.0 / alpha) * log_masses,
-        table=positive_stable_table(a),
-        width=max(1.0, np.pi * np.sqrt((1.0 / a**2 - 1.0) / 6.0)),
-    )
+    def sweep(self, first, n_sweeps):
+        """Run sweeps, the first of which has the number ``first``.
 
+        Those with a number of zero or more are written to the record.
+        """
+        raise NotImplementedError
 
-def start_state(problem, prior, rng):
-    """A random state, spread wide so that R-hat means something."""
-    log_variances = problem.log_units.copy()
-    if problem.move_scales:
-        log_variances += np.abs(rng.normal(scale=2.0, size=log_variances.shape))
-    log_noise = rng.uniform(-4.0, 0.0) if problem.move_noise else prior.log_noise
-    return State(log_variances, problem.y.copy(), np.array([log_noise]))
-
-
-def new_record(prior, n_cells, monitored, n_draws, thin):
-    """An empty record, but for α and log ν where they are given."""
-    n_sweeps = n_draws * thin
-    log_nu = np.nan if prior.nu is None else np.log(prior.nu)
-    return Record(
-        thin,
-        np.empty((n_draws, n_cells), dtype=np.float32),
-        np.empty(n_sweeps),
-        np.full(n_sweeps, np.nan if prior.alpha is None else prior.alpha),
-        np.full(n_sweeps, log_nu),
-        monitored,
-        np.empty((n_sweeps, monitored.size)),
-    )
+    def write_parameters(self, first, n_sweeps):
+        """Write the present α and ν to the record for these sweeps."""
+        kept = slice(max(first, 0), max(first + n_sweeps, 0))
+        self.record.alpha[kept] = self.state.alpha[0]
+        self.record.log_nu[kept] = self.state.log_nu[0]
 
 
 def sweep_blocks(n_warmup, n_sweeps):
@@ -159,16 +95,12 @@ def sweep_blocks(n_warmup, n_sweeps):
     return [(start, stop - start) for start, stop in zip(starts, stops, strict=True)]
 
 
-def run_chain(sweep, record, n_warmup, estimator, data, context, attributes):
+def run_chain(chain, n_warmup, estimator, data, context, attributes):
     """Run a chain block by block and report each block to scikit-learn's callbacks.
 
     Parameters
     ----------
-    sweep : callable
-        ``sweep(first, n)`` runs n sweeps, the first of which is number ``first``; those
-        with a number of zero or more it writes to the record.
-    record : Record
-        Filled.
+    chain : Chain
     n_warmup : int
         Sweeps before number zero.
     estimator : estimator
@@ -186,12 +118,13 @@ def run_chain(sweep, record, n_warmup, estimator, data, context, attributes):
     record : Record
         What was filled: shorter where a callback has asked to stop.
     """
+    record = chain.record
     told = dict(zip(("estimator", "X", "y"), (estimator, *data), strict=True))
     context.call_on_fit_task_begin(**told)
     for first, n_sweeps in sweep_blocks(n_warmup, record.log_noise.size):
         block = context.subcontext(task_name="sweeps")
         block.call_on_fit_task_begin(**told)
-        sweep(first, n_sweeps)
+        chain.sweep(first, n_sweeps)
         n_draws = max(first + n_sweeps, 0) // record.thin
         so_far = partial(attributes, [record.first(n_draws)]) if n_draws else None
         stop = block.call_on_fit_task_end(**told, reconstruction_attributes=so_far)

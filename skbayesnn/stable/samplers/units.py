@@ -8,39 +8,39 @@ Crank and Nicolson),
 
 which is reversible under the prior, so that it is accepted by the likelihood alone: that
 of the residuals without the unit, its weight integrated out given the variance v (see
-``weight_chain``). Which coordinates are rotated and how far is drawn at random for each
+``weights``). Which coordinates are rotated and how far is drawn at random for each
 unit, whatever its state: all coordinates far (δ = 1 is a new unit), or a little, or one.
 
 A proposal depends on the unit's own plane only: those of all units are made at once.
 """
 
+from math import exp
+
 import numpy as np
+
+from skbayesnn.stable.samplers.unit_blocks import draw_in_blocks
+from skbayesnn.stable.samplers.weights import WeightChain
 
 # The smallest angle, in radians: a hyperplane turned by less passes hardly any row.
 _LEAST_STEP = 0.01
 # Shares of proposals of all coordinates anew, and of one coordinate; others rotate all.
 _NEW, _ONE = 0.25, 0.25
+# Units that move with all weights integrated out take an n x n matrix: so many rows at most.
+_MAX_ROWS_IN_BLOCKS = 1500
 
 
-class UnitMoves:
-    """The hyperplanes of one chain, and proposals for them.
+class MovingChain(WeightChain):
+    """The sweeps of one chain in the weights and the hyperplanes of units."""
 
-    Parameters
-    ----------
-    cells : UnitCells
-    X : ndarray of shape (n, n_features)
-    root_counts : ndarray of shape (n,)
-    rng : numpy.random.Generator
+    # The weights hold units in their places: where these move, they are drawn more often.
+    sweeps_a_joint_draw = 3
 
-    Attributes
-    ----------
-    planes : ndarray of shape (n_units, n_features + 1)
-        The present ones; at first a draw from the prior.
-    """
-
-    def __init__(self, cells, X, root_counts, rng):
-        self.cells, self.X, self.root_counts, self.rng = cells, X, root_counts, rng
-        self.planes = rng.standard_normal(cells.planes.shape)
+    def __init__(self, partition, prior, state, record, rng):
+        super().__init__(partition, prior, state, record, rng)
+        n_cells, n = self.features.shape
+        # Few units on many rows are cheaper to move one by one, given the others.
+        self.in_blocks = n <= min(_MAX_ROWS_IN_BLOCKS, 2 * n_cells)
+        self.by_cells = self.by_cells and not self.in_blocks
 
     def propose(self, units):
         """A new plane for each of some units, and its values at the rows.
@@ -55,13 +55,44 @@ class UnitMoves:
         features : ndarray of shape (n_chosen, n)
             Scaled by the roots of the counts.
         """
-        planes = propose_planes(self.planes[units], self.rng)
-        features = self.cells.features(self.X, planes).T * self.root_counts
+        planes = propose_planes(self.state.planes[units], self.rng)
+        features = self.partition.features(planes).T * self.root_counts
         return planes, np.ascontiguousarray(features)
+
+    def _draw_one_by_one(self, first, n_sweeps):
+        """Sweeps in which new hyperplanes are proposed for all units."""
+        record, state = self.record, self.state
+        for sweep in range(first, first + n_sweeps):
+            planes, features = self.propose(slice(None))
+            accepted = np.zeros(len(planes), dtype=bool)
+            self._sweep(sweep, 1, features, self.squares_of(features), accepted)
+            state.planes[accepted] = planes[accepted]
+            if sweep >= 0 and (sweep + 1) % record.thin == 0:
+                record.planes[sweep // record.thin] = state.planes
+        if self.by_cells:
+            self.gram = self.features @ self.features.T
+
+    def _draw_collapsed(self, joint, free, residual):
+        """Draws of scales and hyperplanes of all units, all weights integrated out."""
+        if not self.in_blocks:
+            return joint
+        order = self.rng.permutation(len(self.features))
+        planes, proposals = self.propose(order)
+        law = joint.inverse(), joint.y, self.problem, self.state, self.problem.counts.sum()
+        accepted = draw_in_blocks(order, self.features, proposals, *law, self.rng)
+        moved = order[accepted]
+        self.state.planes[moved] = planes[accepted]
+        self.squares[moved] = self.squares_of(proposals[accepted])
+        joint = self.joint(free, self.state.log_variances, residual)
+        joint.set_noise(exp(self.state.log_noise[0]))
+        return joint
+
+    def _gram_of_rows(self, free, log_variances):
+        return self._sum_of_outer(np.where(free, log_variances, -np.inf))
 
 
 def propose_planes(planes, rng):
-    """Rotate rows of standard normal numbers, reversibly; the arguments are as above."""
+    """Rotate rows of standard normal numbers, reversibly."""
     n_units, size = planes.shape
     kind = rng.random(n_units)
     step = np.exp(rng.uniform(np.log(_LEAST_STEP), 0.0, size=n_units))
