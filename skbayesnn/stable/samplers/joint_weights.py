@@ -13,7 +13,11 @@ def _factor(system):
     """Lower Cholesky factor, exact or an error: jitter would be noise that the chain ignores."""
     factor, info = lapack.dpotrf(system.T, lower=1, overwrite_a=1)
     if info != 0:
-        raise LinAlgError("The covariance of the rows given the weights has no Cholesky factor.")
+        raise LinAlgError(
+            "The covariance of the rows has no Cholesky factor: weights are beyond all digits "
+            "beside the noise. Give a larger noise_variance or a smaller nu, or scale X and y "
+            "(normalize_X=True, normalize_y=True)."
+        )
     return factor
 
 
