@@ -94,11 +94,11 @@ def test_drift_of_the_collapsed_passes_stays_small(noise):
     chain = cells.chain(cells, prior, state, record, rng)
     chain.sweep(-100, 100)
     compared = 0
-    for _ in range(30):
+    for first in range(0, len(chain.features) - 10, 10):
         free = chain.is_free(state.log_variances)
         residual = chain.y - chain.weights[~free] @ chain.features[~free]
         law = chain._arguments(chain._law_anew(free, residual))
-        done = collapsed_pass(0, len(chain.features), *law) == len(chain.features)
+        done = collapsed_pass(first, first + 10, *law) == first + 10
         exact = chain._law_anew(free, residual).inverse()
         if done:
             assert np.abs(law[2] - exact).max() < DRIFT_BOUND * np.abs(exact).max()
