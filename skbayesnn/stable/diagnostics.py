@@ -98,8 +98,12 @@ def tail_effective_sample_size(draws):
         return np.full(draws.shape[2], np.nan)
     split = _split(draws)
     ends = np.quantile(split, _TAILS, axis=(0, 1))
-    tails = [_effective((split <= end).astype(float)) for end in ends]
-    return np.minimum(*(np.where(np.isnan(t), split[..., 0].size, t) for t in tails))
+    sizes = []
+    for end in ends:
+        inside = (split <= end).astype(float)
+        still = np.ptp(inside, axis=(0, 1)) == 0.0
+        sizes.append(np.where(still, split[..., 0].size, _effective(inside)))
+    return np.minimum(*sizes)
 
 
 def _effective(z):

@@ -112,6 +112,7 @@ def test_a_block_is_what_the_dense_algebra_says():
     assert (state.log_variances != old).mean() > 0.5
 
 
+@unconverged
 @pytest.mark.parametrize("rows_in_blocks", [1500, 0])
 def test_moving_units_agree_with_the_exact_cells_of_the_line(rows_in_blocks, monkeypatch):
     """Both ways of moving, with enough units that the law is that of infinitely many."""
@@ -148,7 +149,7 @@ def test_moving_units_agree_with_the_exact_cells_of_the_line(rows_in_blocks, mon
 
 @pytest.mark.parametrize("activation", SMOOTH)
 def test_smooth_units_tend_to_their_kernel(activation):
-    X = np.random.default_rng(0).normal(size=(10, 3))
+    X = np.unique(np.random.default_rng(0).normal(size=(10, 3)), axis=0)
     bias_scale = {"erf": 1.7, "cosine": BIAS_SCALES["cosine"]}[activation]
     cells = UnitCells(X, n_units=200_000, activation=activation, bias_scale=bias_scale)
     features = cells.features(cells.draw_planes(np.random.default_rng(1)))
