@@ -5,28 +5,32 @@ A linear pool, f(y) = (1/K) Σ_k f_k(y), of what K copies predict: a deep ensemb
 optimum among many, as it is for the networks of unbounded depth.
 """
 
+from copy import deepcopy
 from numbers import Integral
-from typing import Self
+from typing import Literal, Self
 
 import numpy as np
-from joblib import Parallel, delayed
+from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone, is_regressor
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, FloatArray, Seed
 from skbayesnn._validation import (
-    Interval,
+    N_JOBS,
     InvalidParameterError,
     Options,
     check_parameters,
+    check_sample_weight,
     positive,
 )
+from skbayesnn.base import POINT_ESTIMATES, ProbabilisticRegressorMixin
 from skbayesnn.predictive import PredictiveMixture
-from skbayesnn.several_targets import SeveralTargetsMixin
 
 
 def linear_pool(mixtures):
@@ -78,7 +82,30 @@ def _can_go_on(ensemble):
     return hasattr(members[0], "partial_fit")
 
 
-class EnsembleRegressor(SeveralTargetsMixin, MetaEstimatorMixin, RegressorMixin, BaseEstimator):
+def _fit_member(member, method, X, y, sample_weight, context, ensemble):
+    """Fit one member, with the ensemble's callbacks where there is a context."""
+    weights = {}
+    if sample_weight is not None:
+        # A pipeline takes what is for its last step by name, unless metadata is routed.
+        named = isinstance(member, Pipeline) and not get_config()["enable_metadata_routing"]
+        prefix = f"{member.steps[-1][0]}__" if named else ""
+        weights = {f"{prefix}sample_weight": sample_weight}
+    if context is None:
+        return getattr(member, method)(X, y, **weights)
+    context.call_on_fit_task_begin(estimator=ensemble, X=X, y=y)
+    with context.propagate_callback_context(member):
+        member.fit(X, y, **weights)
+    context.call_on_fit_task_end(estimator=ensemble, X=X, y=y)
+    return member
+
+
+class EnsembleRegressor(
+    CallbackSupportMixin,
+    ProbabilisticRegressorMixin,
+    MetaEstimatorMixin,
+    RegressorMixin,
+    BaseEstimator,
+):
     """Several fits of one regressor of this package, pooled into one distribution.
 
     Every member is fitted to all rows, from a seed of its own. The predictive distribution is
@@ -90,18 +117,24 @@ class EnsembleRegressor(SeveralTargetsMixin, MetaEstimatorMixin, RegressorMixin,
         A regressor of this package, or a pipeline that ends in one.
     n_estimators : int, default=5
         Number of members.
+    point_estimate : {"mean", "median"} or None, default=None
+        What ``predict`` returns of the predictive distribution. None for what the members
+        return of theirs.
     n_jobs : int or None, default=None
-        Members fitted side by side; results do not depend on it.
+        Cores to use; None for one, or what a joblib context says. The result does not depend
+        on it. Members are fitted side by side.
     random_state : int, numpy.random.RandomState or None, default=None
-        Source of the members' seeds, which replace every ``random_state`` in ``estimator``.
+        Seed of all that is random. The members' seeds are drawn from it and replace every
+        ``random_state`` in ``estimator``.
 
     Attributes
     ----------
     estimators_ : list of estimator
         The fitted members.
     n_features_in_ : int
+        Number of inputs.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Where X has string column names.
+        Names of the inputs, where X has them all as strings.
 
     See Also
     --------
@@ -129,11 +162,13 @@ class EnsembleRegressor(SeveralTargetsMixin, MetaEstimatorMixin, RegressorMixin,
         estimator: BaseEstimator,
         *,
         n_estimators: int = 5,
+        point_estimate: Literal["mean", "median"] | None = None,
         n_jobs: int | None = None,
         random_state: Seed = None,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
+        self.point_estimate = point_estimate
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -144,9 +179,15 @@ class EnsembleRegressor(SeveralTargetsMixin, MetaEstimatorMixin, RegressorMixin,
         tags.target_tags.multi_output = inner.target_tags.multi_output
         return tags
 
-    def _new_members(self):
-        jobs = [Interval(Integral, None, None), Options((None,))]
-        check_parameters(self, {"n_estimators": [positive(Integral)], "n_jobs": jobs})
+    def _check_parameters(self):
+        check_parameters(
+            self,
+            {
+                "n_estimators": [positive(Integral)],
+                "point_estimate": [*POINT_ESTIMATES, Options((None,))],
+                "n_jobs": N_JOBS,
+            },
+        )
         if not is_regressor(self.estimator) or not hasattr(
             _final_step(self.estimator), "predict_distribution"
         ):
@@ -154,12 +195,17 @@ class EnsembleRegressor(SeveralTargetsMixin, MetaEstimatorMixin, RegressorMixin,
                 "The 'estimator' parameter of EnsembleRegressor must be a regressor of skbayesnn "
                 f"or a pipeline that ends in one. Got {self.estimator!r} instead."
             )
+
+    def _new_members(self):
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_estimators)
         return [_with_seed(self.estimator, seed) for seed in seeds]
 
-    def _train(self, members, method, X, y):
+    def _train(self, members, method, X, y, sample_weight, contexts):
+        if sample_weight is not None:
+            check_sample_weight(sample_weight, X)
         self.estimators_ = Parallel(n_jobs=self.n_jobs)(
-            delayed(getattr(member, method))(X, y) for member in members
+            delayed(_fit_member)(member, method, X, y, sample_weight, context, self)
+            for member, context in zip(members, contexts, strict=True)
         )
         first = self.estimators_[0]
         for name in ("n_features_in_", "feature_names_in_"):
@@ -169,8 +215,9 @@ class EnsembleRegressor(SeveralTargetsMixin, MetaEstimatorMixin, RegressorMixin,
         self._y_ndim = 2 if y.ndim == 2 and y.shape[1] > 1 else 1
         return self
 
+    @with_callbacks
     @whole_or_not_at_all
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit every member to all rows.
 
         Parameters
@@ -178,6 +225,8 @@ class EnsembleRegressor(SeveralTargetsMixin, MetaEstimatorMixin, RegressorMixin,
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Several targets where the estimator takes them.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weight of each row, for every member.
 
         Returns
         -------
@@ -188,24 +237,43 @@ class EnsembleRegressor(SeveralTargetsMixin, MetaEstimatorMixin, RegressorMixin,
         InvalidParameterError
             A parameter is outside its range, or ``estimator`` does not predict distributions.
         """
-        return self._train(self._new_members(), "fit", X, y)
+        self._check_parameters()
+        members = self._new_members()
+        root = self._init_callback_context(max_subtasks=len(members), sequential_subtasks=False)
+        root.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        contexts = [root.subcontext(task_name="member", task_id=i) for i in range(len(members))]
+        self._train(members, "fit", X, y, sample_weight, contexts)
+        root.call_on_fit_task_end(estimator=self, X=X, y=y)
+        return self
 
     @available_if(_can_go_on)
-    def partial_fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    @whole_or_not_at_all
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Go on with every member, on new rows.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weight of each row, for every member.
 
         Returns
         -------
         self : EnsembleRegressor
         """
+        self._check_parameters()
+        # Copies go on: where one fails, all members stay as they were.
         fitted = hasattr(self, "estimators_")
-        members = self.estimators_ if fitted else self._new_members()
-        return self._train(members, "partial_fit", X, y)
+        members = deepcopy(self.estimators_) if fitted else self._new_members()
+        return self._train(members, "partial_fit", X, y, sample_weight, [None] * len(members))
+
+    def _point_estimate(self):
+        if self.point_estimate is None:
+            return _final_step(self.estimators_[0])._point_estimate()
+        return self.point_estimate
 
     def predict_distribution(self, X: ArrayLike) -> PredictiveMixture | list[PredictiveMixture]:
         """Predictive distribution: the members' distributions with equal weights.
