@@ -10,10 +10,8 @@ from numbers import Integral
 from typing import Literal, Self
 
 import numpy as np
-from sklearn import get_config
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone, is_regressor
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, is_regressor
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
@@ -30,73 +28,14 @@ from skbayesnn._validation import (
     positive,
 )
 from skbayesnn.base import POINT_ESTIMATES, ProbabilisticRegressorMixin
+from skbayesnn.pooling.linear_pool import linear_pool
+from skbayesnn.pooling.members import final_step, fit_member, with_seed
 from skbayesnn.predictive import PredictiveMixture
-
-
-def linear_pool(mixtures):
-    """Mixture of mixtures, with equal weights.
-
-    Parameters
-    ----------
-    mixtures : list of PredictiveMixture
-        At least one, all of the same rows.
-
-    Returns
-    -------
-    pool : PredictiveMixture
-        With the components of all.
-
-    Examples
-    --------
-    >>> from skbayesnn.predictive import PredictiveMixture
-    >>> low, high = (PredictiveMixture([1.0], [[m]], [[1.0]]) for m in (-1.0, 1.0))
-    >>> linear_pool([low, high]).means
-    array([[-1.,  1.]])
-    """
-    weights = [np.broadcast_to(m.weights, m.means.shape) for m in mixtures]
-    return PredictiveMixture(
-        np.concatenate(weights, axis=1) / len(mixtures),
-        np.concatenate([m.means for m in mixtures], axis=1),
-        np.concatenate([m.variances for m in mixtures], axis=1),
-    )
-
-
-def _final_step(estimator):
-    return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
-
-
-def _with_seed(estimator, seed):
-    """A clone whose ``random_state`` parameters, also those of steps, come from a seed."""
-    estimator = clone(estimator)
-    rng = np.random.RandomState(seed)
-    names = [
-        name
-        for name in sorted(estimator.get_params(deep=True))
-        if name == "random_state" or name.endswith("__random_state")
-    ]
-    return estimator.set_params(**{name: rng.randint(2**31 - 1) for name in names})
 
 
 def _can_go_on(ensemble):
     members = getattr(ensemble, "estimators_", [ensemble.estimator])
     return hasattr(members[0], "partial_fit")
-
-
-def _fit_member(member, method, X, y, sample_weight, context, ensemble):
-    """Fit one member, with the ensemble's callbacks where there is a context."""
-    weights = {}
-    if sample_weight is not None:
-        # A pipeline takes what is for its last step by name, unless metadata is routed.
-        named = isinstance(member, Pipeline) and not get_config()["enable_metadata_routing"]
-        prefix = f"{member.steps[-1][0]}__" if named else ""
-        weights = {f"{prefix}sample_weight": sample_weight}
-    if context is None:
-        return getattr(member, method)(X, y, **weights)
-    context.call_on_fit_task_begin(estimator=ensemble, X=X, y=y)
-    with context.propagate_callback_context(member):
-        member.fit(X, y, **weights)
-    context.call_on_fit_task_end(estimator=ensemble, X=X, y=y)
-    return member
 
 
 class EnsembleRegressor(
@@ -189,7 +128,7 @@ class EnsembleRegressor(
             },
         )
         if not is_regressor(self.estimator) or not hasattr(
-            _final_step(self.estimator), "predict_distribution"
+            final_step(self.estimator), "predict_distribution"
         ):
             raise InvalidParameterError(
                 "The 'estimator' parameter of EnsembleRegressor must be a regressor of skbayesnn "
@@ -198,13 +137,13 @@ class EnsembleRegressor(
 
     def _new_members(self):
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_estimators)
-        return [_with_seed(self.estimator, seed) for seed in seeds]
+        return [with_seed(self.estimator, seed) for seed in seeds]
 
     def _train(self, members, method, X, y, sample_weight, contexts):
         if sample_weight is not None:
             check_sample_weight(sample_weight, X)
         self.estimators_ = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fit_member)(member, method, X, y, sample_weight, context, self)
+            delayed(fit_member)(member, method, X, y, sample_weight, context, self)
             for member, context in zip(members, contexts, strict=True)
         )
         first = self.estimators_[0]
@@ -272,7 +211,7 @@ class EnsembleRegressor(
 
     def _point_estimate(self):
         if self.point_estimate is None:
-            return _final_step(self.estimators_[0])._point_estimate()
+            return final_step(self.estimators_[0])._point_estimate()
         return self.point_estimate
 
     def predict_distribution(self, X: ArrayLike) -> PredictiveMixture | list[PredictiveMixture]:
