@@ -15,10 +15,9 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted
 
 from skbayesnn._safety import whole_or_not_at_all
-from skbayesnn._typing import ArrayLike, FloatArray, Seed
+from skbayesnn._typing import ArrayLike, Seed
 from skbayesnn._validation import (
     N_JOBS,
     InvalidParameterError,
@@ -27,10 +26,10 @@ from skbayesnn._validation import (
     check_sample_weight,
     positive,
 )
-from skbayesnn.base import POINT_ESTIMATES, ProbabilisticRegressorMixin
-from skbayesnn.pooling.linear_pool import linear_pool
+from skbayesnn.base import POINT_ESTIMATES
+from skbayesnn.pooling.laws import MemberLaw
+from skbayesnn.pooling.linear_pool import LinearPoolMixin
 from skbayesnn.pooling.members import final_step, fit_member, with_seed
-from skbayesnn.predictive import PredictiveMixture
 
 
 def _can_go_on(ensemble):
@@ -40,7 +39,7 @@ def _can_go_on(ensemble):
 
 class EnsembleRegressor(
     CallbackSupportMixin,
-    ProbabilisticRegressorMixin,
+    LinearPoolMixin,
     MetaEstimatorMixin,
     RegressorMixin,
     BaseEstimator,
@@ -214,57 +213,6 @@ class EnsembleRegressor(
             return final_step(self.estimators_[0])._point_estimate()
         return self.point_estimate
 
-    def predict_distribution(self, X: ArrayLike) -> PredictiveMixture | list[PredictiveMixture]:
-        """Predictive distribution: the members' distributions with equal weights.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        distribution : PredictiveMixture, or list of PredictiveMixture
-            A list of one mixture a target where there are several.
-        """
-        check_is_fitted(self, "estimators_")
-        parts = [member.predict(X, return_distribution=True) for member in self.estimators_]
-        if isinstance(parts[0], PredictiveMixture):
-            return linear_pool(parts)
-        return [linear_pool(of_target) for of_target in zip(*parts, strict=True)]
-
-    def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: Seed = 0) -> FloatArray:
-        """Draw new observations, each sample from one member, in turn.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-        n_samples : int, default=1
-            Jointly over the rows where the members draw jointly.
-        random_state : int, RandomState instance or None, default=0
-            Seed.
-
-        Returns
-        -------
-        draws : ndarray of shape (n_rows, n_samples)
-            In the units of y.
-        """
-        self._refuse_several_targets("sample_y")
-        if n_samples not in positive(Integral):
-            raise ValueError(f"n_samples must be a positive int. Got {n_samples!r} instead.")
-        rng = check_random_state(random_state)
-        # A member at random has the turn first: a single sample is one of the whole mixture.
-        of_member = (rng.randint(len(self.estimators_)) + np.arange(n_samples)) % len(
-            self.estimators_
-        )
-        draws = None
-        for k in np.unique(of_member):
-            columns = np.flatnonzero(of_member == k)
-            seed = rng.randint(2**31 - 1)
-            member = self.estimators_[k]
-            if hasattr(member, "sample_y"):
-                part = member.sample_y(X, len(columns), seed)
-            else:
-                part = member.predict(X, return_distribution=True).sample(len(columns), seed)
-            draws = np.empty((len(part), n_samples)) if draws is None else draws
-            draws[:, columns] = part
-        return draws
+    def _pool(self):
+        laws = [MemberLaw(member) for member in self.estimators_]
+        return laws, np.full(len(laws), 1.0 / len(laws))
