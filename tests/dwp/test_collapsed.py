@@ -21,9 +21,9 @@ from skbayesnn.dwp.plan import make_plan
 from skbayesnn.dwp.prediction import ExactOutput, SparseOutput, sparse_loss
 
 SMALL = {
-    "ab-gw, two targets": ob.Architecture(2, 2, 4, 6, 2, "ab-gw"),
-    "gw": ob.Architecture(2, 1, 4, 2, 3, "gw"),
-    "no hidden layer": ob.Architecture(2, 1, 4, 2, 0, "gw"),
+    "ab-gw, two targets": ob.LayerSizes(2, 2, 4, 6, 2, "ab-gw"),
+    "gw": ob.LayerSizes(2, 1, 4, 2, 3, "gw"),
+    "no hidden layer": ob.LayerSizes(2, 1, 4, 2, 0, "gw"),
 }
 
 
@@ -47,7 +47,7 @@ def reference(features, y, height, noise):
 
 def quick(**options):
     """A model that is quick to fit."""
-    defaults = {"n_epochs": 40, "n_inducing": 15, "n_prediction_draws": 8, "random_state": 0}
+    defaults = {"n_epochs": 40, "n_inducing": 15, "n_posterior_draws": 8, "random_state": 0}
     return DeepWishartRegressor(**{**defaults, **options})
 
 
@@ -121,7 +121,7 @@ def test_annealing_weighs_the_divergences_alone():
 @pytest.mark.parametrize("n_layers", [0, 2])
 def test_bound_is_above_that_of_pseudo_observations(n_layers):
     """Whatever the pseudo-observations; the best ones at all rows leave no gap."""
-    a = ob.Architecture(2, 1, 7, 2, n_layers, "ab-gw")
+    a = ob.LayerSizes(2, 1, 7, 2, n_layers, "ab-gw")
     theta, X, Y, noise = random_model(a, n_draws=1)
     p = a.views(theta)
     p["inducing"][:] = X
@@ -143,7 +143,7 @@ def test_bound_is_above_that_of_pseudo_observations(n_layers):
 
 @pytest.mark.parametrize("n_layers", [0, 1, 3])
 def test_each_draw_predicts_as_scikit_learn_does_given_its_features(n_layers):
-    a = ob.Architecture(2, 2, 5, 3, n_layers, "ab-gw")
+    a = ob.LayerSizes(2, 2, 5, 3, n_layers, "ab-gw")
     theta, X, Y, noise = random_model(a, n_rows=9, n_draws=3)
     new = np.random.default_rng(1).normal(size=(4, 2))
     means, variances = ExactOutput(a, theta, noise, X, Y).predict(new)
@@ -192,7 +192,7 @@ def test_blocks_and_cache_change_nothing(monkeypatch):
 
 def test_pickles_hold_no_factors():
     X, y = wave(200)
-    model = quick(n_epochs=2, n_prediction_draws=50).fit(X, y)
+    model = quick(n_epochs=2, n_posterior_draws=50).fit(X, y)
     model.predict(X)
     kept = len(pickle.dumps(model._model.output._cache))
     assert kept > 50 * 200**2 * 8
@@ -309,7 +309,7 @@ def test_joint_draws(output):
 
 def sparse_model(n_layers=2):
     """Two targets, nine rows, four of which stand for the others."""
-    a = ob.Architecture(2, 2, 5, 3, n_layers, "ab-gw")
+    a = ob.LayerSizes(2, 2, 5, 3, n_layers, "ab-gw")
     theta, X, Y, noise = random_model(a, n_rows=9, n_draws=3)
     return a, theta, X, Y, noise, np.array([0, 3, 4, 7])
 

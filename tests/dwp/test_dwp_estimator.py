@@ -17,7 +17,7 @@ from skbayesnn.metrics import log_predictive_density_scorer
 
 def quick(**options):
     """A model that is quick to fit."""
-    defaults = {"n_epochs": 60, "n_inducing": 15, "n_prediction_draws": 20, "random_state": 0}
+    defaults = {"n_epochs": 60, "n_inducing": 15, "n_posterior_draws": 20, "random_state": 0}
     return DeepWishartRegressor(**{**defaults, **options})
 
 
@@ -187,8 +187,8 @@ HARD = {
     "nearly equal rows": (lambda X: X[0] + 1e-9 * X, {}),
     "five rows": (lambda X: X[:5], {}),
     "one row": (lambda X: X[:1], {}),
-    "width one": (lambda X: X, {"width": 1}),
-    "width above the inducing points": (lambda X: X, {"width": 30, "n_inducing": 4}),
+    "degrees_of_freedom one": (lambda X: X, {"degrees_of_freedom": 1}),
+    "degrees_of_freedom above the inducing points": (lambda X: X, {"degrees_of_freedom": 30, "n_inducing": 4}),
     "one inducing point": (lambda X: X, {"n_inducing": 1}),
     "constant target": (lambda X: X, {}),
 }
@@ -239,7 +239,7 @@ def test_callbacks_see_every_epoch():
         {"n_layers": -1},
         {"posterior": "wishart"},
         {"n_inducing": 0},
-        {"width": 0},
+        {"degrees_of_freedom": 0},
         {"n_epochs": "all"},
         {"batch_size": "auto"},
         {"validation_fraction": 1.0},

@@ -11,12 +11,12 @@ from skbayesnn.dwp.layers import condition, features
 from skbayesnn.dwp.output import output, output_divergence
 
 SMALL = {
-    "ab-gw, wide": ob.Architecture(2, 2, 4, 6, 2, "ab-gw"),
-    "ab-gw": ob.Architecture(2, 1, 5, 3, 2, "ab-gw"),
-    "a-gw, width one": ob.Architecture(2, 1, 4, 1, 1, "a-gw"),
-    "gw, three layers": ob.Architecture(2, 1, 4, 2, 3, "gw"),
-    "deep Gaussian process": ob.Architecture(2, 1, 4, 3, 2, "dgp"),
-    "no hidden layer": ob.Architecture(2, 1, 4, 2, 0, "gw"),
+    "ab-gw, wide": ob.LayerSizes(2, 2, 4, 6, 2, "ab-gw"),
+    "ab-gw": ob.LayerSizes(2, 1, 5, 3, 2, "ab-gw"),
+    "a-gw, freedom one": ob.LayerSizes(2, 1, 4, 1, 1, "a-gw"),
+    "gw, three layers": ob.LayerSizes(2, 1, 4, 2, 3, "gw"),
+    "deep Gaussian process": ob.LayerSizes(2, 1, 4, 3, 2, "dgp"),
+    "no hidden layer": ob.LayerSizes(2, 1, 4, 2, 0, "gw"),
 }
 
 
@@ -94,7 +94,7 @@ def test_bound_by_brute_force():
         K = np.exp(p["log_heights"][k] - 0.5 * (d[:, None] - 2 * G + d) / length**2)
         if k == a.n_layers:
             break
-        K = K / a.width
+        K = K / a.freedom
         jitter = 1e-8 * K[0, 0]
         S = wishart.Draws(a.layer(p, k), noise.uniform[k], noise.normal[k]).factors[0]
         L = np.linalg.cholesky(K[:P, :P] + jitter * np.eye(P))
@@ -103,7 +103,7 @@ def test_bound_by_brute_force():
         variance = K[0, 0] + jitter - (K[:P, P:] * conditional).sum(axis=0)
         F = np.vstack([F, conditional.T @ F + np.sqrt(variance)[:, None] * noise.rows[k, 0]])
         G = F @ F.T
-        total -= wishart.divergence(a.layer(p, k), a.width)[0]
+        total -= wishart.divergence(a.layer(p, k), a.freedom)[0]
     R, v = np.tril(p["root"][0]), p["values"][0]
     S_u = np.linalg.inv(np.linalg.inv(K[:P, :P]) + R @ R.T)
     m_u = S_u @ R @ v
@@ -143,17 +143,17 @@ def test_output_is_the_exact_posterior_for_data_at_the_inducing_points():
 def test_features_have_the_conditional_distribution():
     """Rows drawn given the inducing features: jointly, prior draws have covariance K."""
     rng = np.random.default_rng(0)
-    Z, X, width, n = rng.normal(size=(3, 2)), rng.normal(size=(1, 2)), 4, 20_000
-    c = condition(Z, X, -np.log(width))
-    S = wishart.draw(wishart.prior_parameters("gw", 3, width), rng, n).factors
+    Z, X, freedom, n = rng.normal(size=(3, 2)), rng.normal(size=(1, 2)), 4, 20_000
+    c = condition(Z, X, -np.log(freedom))
+    S = wishart.draw(wishart.prior_parameters("gw", 3, freedom), rng, n).factors
     grams = np.zeros((n, 4))
     for i in range(n):
-        inducing, rows = features(c, S[i], rng.normal(size=(1, width)))
+        inducing, rows = features(c, S[i], rng.normal(size=(1, freedom)))
         grams[i] = np.append(inducing @ rows[0], rows[0] @ rows[0])
     expected = np.append(gram(Z, X)[:, 0], 1.0)
     np.testing.assert_allclose(grams.mean(axis=0), expected, atol=4 * grams.std() / np.sqrt(n))
     # A Wishart diagonal has variance 2 K² / ν.
-    np.testing.assert_allclose(grams[:, 3].var(), 2 / width, rtol=0.05)
+    np.testing.assert_allclose(grams[:, 3].var(), 2 / freedom, rtol=0.05)
 
 
 def test_many_features_tend_to_the_gaussian_process_of_the_deep_kernel():
@@ -161,10 +161,10 @@ def test_many_features_tend_to_the_gaussian_process_of_the_deep_kernel():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6, 2))
     errors = []
-    for width in (100, 100_00):
-        a = ob.Architecture(2, 1, 6, width, 1, "gw")
+    for freedom in (100, 100_00):
+        a = ob.LayerSizes(2, 1, 6, freedom, 1, "gw")
         p = a.views(np.zeros(a.size()))
-        for name, value in wishart.prior_parameters("gw", 6, width).items():
+        for name, value in wishart.prior_parameters("gw", 6, freedom).items():
             p[f"{name}_0"][:] = value
         p["inducing"][:] = X
         p["root"][0], p["values"][0] = 2 * np.eye(6), 2 * np.sin(X[:, 0])  # noise ¼
@@ -223,7 +223,7 @@ def test_start_passes_the_inputs_through(n_layers, posterior):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2))
     Y = np.sin(2 * X[:, :1]) + 0.1 * rng.normal(size=(60, 1))
-    a = ob.Architecture(2, 1, 20, 2, n_layers, posterior)
+    a = ob.LayerSizes(2, 1, 20, 2, n_layers, posterior)
     p = a.views(np.zeros(a.size()))
     st.start(a, p, X, Y, rng)
     theta, _ = st.fit_gaussian_process(X, Y)
