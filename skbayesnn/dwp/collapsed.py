@@ -28,7 +28,7 @@ from skbayesnn.dwp.kernels import (
 from skbayesnn.dwp.objective import LOG_2PI, HiddenAdjoint, Pass
 
 JITTER = 1e-10
-"""Added to the diagonal of the rows' covariance, as a part of it: for noise of next to nothing."""
+"""Least noise variance, as a part of the height: what is added to every noise variance."""
 SPARSE_JITTER = 1e-6
 """On the diagonal of the points' covariance, as a part of it."""
 
@@ -64,19 +64,24 @@ def evidence(features, Y, weights, log_height, log_noise):
     extended = np.column_stack([features, np.ones(n)])
     loss = 0.5 * n_targets * (weights.sum() * LOG_2PI + np.log(weights).sum())
     inverses, moved, n_failures = 0.0, 0.0, 0
+    added, d_log_height = JITTER * np.exp(log_height), 0.0
     d_log_noise = np.empty(n_targets)
     for t in range(n_targets):
         covariance = gram.copy()
-        variances = np.exp(log_noise[t]) / weights
+        own = np.exp(log_noise[t])
+        noise = own + added
+        variances = noise / weights
         covariance.ravel()[:: n + 1] += variances
-        factor, _, failures = cholesky(covariance, JITTER)
+        factor, _, failures = cholesky(covariance, 0.0)
         n_failures += failures
         solved, _ = lapack.dpotrs(factor, Y[:, t], lower=1)
-        loss += 0.5 * (solved @ Y[:, t] + repeats * log_noise[t])
+        loss += 0.5 * (solved @ Y[:, t] + repeats * np.log(noise))
         loss += np.log(np.diagonal(factor)).sum()
         # Of the inverse of the covariance, C, only the lower half is computed.
         half, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
-        d_log_noise[t] = 0.5 * (variances @ (np.diagonal(half) - solved**2) + repeats)
+        d_log = 0.5 * (variances @ (np.diagonal(half) - solved**2) + repeats)
+        d_log_noise[t] = d_log * own / noise
+        d_log_height += d_log * added / noise
         inverses = inverses + half
         moved = moved - solved[:, None] * (gram @ (solved[:, None] * extended))
     # The gradient in the Gram matrix K is ½ (C⁻¹ − w w'); its products with K by elements are
@@ -84,7 +89,8 @@ def evidence(features, Y, weights, log_height, log_noise):
     inverses *= gram.T
     moved = 0.5 * (moved + blas.dsymm(1.0, inverses, extended, lower=1))
     d_features = 2.0 * (moved[:, :-1] - moved[:, -1:] * features)
-    return loss, d_features, moved[:, -1].sum(), d_log_noise, n_failures
+    d_log_height += moved[:, -1].sum()
+    return loss, d_features, d_log_height, d_log_noise, n_failures
 
 
 def sparse_evidence(features, Y, weights, points, log_height, log_noise):

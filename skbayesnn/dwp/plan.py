@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from skbayesnn._validation import BOOLEAN, Interval, Options, positive
+from skbayesnn.base import POINT_ESTIMATES
 from skbayesnn.dwp.inference import ExactInference, Inference, SparseInference
 from skbayesnn.dwp.wishart import POSTERIORS
 from skbayesnn.training.settings import (
@@ -28,7 +29,7 @@ CONSTRAINTS = {
     "n_draws": [positive(Integral)],
     "n_posterior_draws": [positive(Integral)],
     "normalize_y": BOOLEAN,
-    "point_estimate": [Options(("mean", "median"))],
+    "point_estimate": POINT_ESTIMATES,
 }
 
 # Rows up to which output="auto" is exact: beyond, the cube of the rows takes minutes.

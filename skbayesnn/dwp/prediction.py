@@ -199,10 +199,12 @@ class ExactOutput(_RowsOutput):
     def _condition(self, features, parameters):
         gram = squared_exponential(features, features, parameters["log_heights"][-1])
         weights, roots = np.empty_like(self.Y), []
+        added = JITTER * np.exp(parameters["log_heights"][-1])
         for t, log_noise in enumerate(parameters["log_noise"]):
             covariance = gram.copy()
-            covariance.ravel()[:: len(gram) + 1] += np.exp(log_noise) / self.weights
-            factor, _, n_failures = cholesky(covariance, JITTER)
+            noise_variance = np.exp(log_noise) + added
+            covariance.ravel()[:: len(gram) + 1] += noise_variance / self.weights
+            factor, _, n_failures = cholesky(covariance, 0.0)
             warn_of_jitter(n_failures, 2)
             weights[:, t] = lapack.dpotrs(factor, self.Y[:, t], lower=1)[0]
             roots.append(inverse(factor))

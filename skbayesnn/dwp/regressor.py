@@ -118,7 +118,7 @@ class DeepWishartRegressor(
     normalize_y : bool, default=True
         Standardise the targets inside. All outputs are in the units of y either way.
     point_estimate : {"mean", "median"}, default="mean"
-        What ``predict`` returns of the predictive distribution. With several targets, the mean.
+        What ``predict`` returns of the predictive distribution.
     random_state : int, numpy.random.RandomState or None, default=None
         Seed of all that is random: rows for the start, draws, batches, the draws that
         predictions mix.
@@ -160,9 +160,9 @@ class DeepWishartRegressor(
     Notes
     -----
     With several targets, which share the Gram matrices, ``predict`` gives
-    (n_samples, n_targets), with ``return_std`` as well, and ``predict_distribution`` a list
-    of one mixture a target; the methods that need a single mixture (quantiles, intervals,
-    samples, densities) raise a ``ValueError``.
+    (n_samples, n_targets), with ``return_std`` as well, quantiles and intervals have their levels
+    in a third dimension, and ``predict_distribution`` is a list of one mixture a target;
+    ``sample_y`` and ``log_predictive_density`` raise a ``ValueError``.
 
     A draw of the hidden layers is a smooth map from inputs to features. Each row's features have
     their distribution given those of the inducing points; the correlation that they then have

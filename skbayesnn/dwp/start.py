@@ -73,22 +73,24 @@ def log_evidence(theta, X, Y, weights):
     n, n_targets = Y.shape
     x = X * np.exp(-theta[:-2])
     gram = squared_exponential(x, x, theta[-2])
-    variances = np.exp(theta[-1]) / weights
+    noise = np.exp(theta[-1]) + 1e-9 * np.exp(theta[-2])
+    variances = noise / weights
     covariance = gram.copy()
     covariance.ravel()[:: n + 1] += variances
-    factor, _, _ = cholesky(covariance, 1e-9)
+    factor, _, _ = cholesky(covariance, 0.0)
     inv = inverse(factor)
     whitened = inv @ Y
     solved = inv.T @ whitened
     loss = 0.5 * (whitened**2).sum() + n_targets * np.log(np.diagonal(factor)).sum()
     total = weights.sum()
-    loss += 0.5 * n_targets * ((total - n) * theta[-1] + np.log(weights).sum())
+    loss += 0.5 * n_targets * ((total - n) * np.log(noise) + np.log(weights).sum())
     d_covariance = 0.5 * (n_targets * (inv.T @ inv) - solved @ solved.T)
     d_noise = variances @ np.diagonal(d_covariance) + 0.5 * n_targets * (total - n)
+    own = np.exp(theta[-1]) / noise
     d_covariance *= gram
     totals = d_covariance.sum(axis=1)
     d_scales = 2.0 * (totals @ x**2 - np.einsum("ij,ij->j", x, d_covariance @ x))
-    gradient = np.concatenate([d_scales, [totals.sum(), d_noise]])
+    gradient = np.concatenate([d_scales, [totals.sum() + (1 - own) * d_noise, own * d_noise]])
     count = total * n_targets
     return loss / count + 0.5 * np.log(2 * np.pi), gradient / count
 

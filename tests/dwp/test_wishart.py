@@ -74,7 +74,9 @@ def test_reductions_are_exact(n_points, freedom):
         a, b = (w.draw(p, np.random.default_rng(1), 3) for p in (larger, smaller))
         np.testing.assert_allclose(a.factors, b.factors, rtol=1e-14)
         np.testing.assert_allclose(w.log_posterior(a), w.log_posterior(b), rtol=1e-13)
-        np.testing.assert_allclose(w.divergence(larger, freedom)[0], w.divergence(smaller, freedom)[0])
+        np.testing.assert_allclose(
+            w.divergence(larger, freedom)[0], w.divergence(smaller, freedom)[0]
+        )
 
 
 @pytest.mark.parametrize(("n_points", "freedom"), [(3, 3), (3, 6)])
