@@ -179,13 +179,16 @@ def test_draws_and_annealing_follow_the_steps(monkeypatch):
 def test_training_improves_on_the_start_and_depth_helps():
     """A step that no stationary kernel fits; all begin as the same Gaussian process."""
     rng = np.random.default_rng(0)
-    X, new = rng.uniform(-3, 3, (100, 1)), np.linspace(-2.9, 2.9, 200)[:, None]
-    y, truth = (np.tanh(12 * x[:, 0]) + 0.05 * rng.normal(size=len(x)) for x in (X, new))
+    X, new = rng.uniform(-3, 3, (60, 1)), np.linspace(-2.9, 2.9, 200)[:, None]
+    y, truth = (np.sign(x[:, 0]) + 0.05 * rng.normal(size=len(x)) for x in (X, new))
     densities = [
         quick(n_layers=n_layers, degrees_of_freedom=2, max_iter=max_iter, n_inducing=30)
-        .fit(X, y).log_predictive_density(new, truth).mean()
+        .fit(X, y)
+        .log_predictive_density(new, truth)
+        .mean()
         for n_layers, max_iter in ((0, 200), (1, 1), (1, 200))
-    ]  # fmt: skip
+    ]
+    # -0.09 and -0.07 against 0.31.
     assert densities[2] > max(densities[:2]) + 0.2
 
 

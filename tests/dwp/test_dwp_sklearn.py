@@ -4,7 +4,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skbayesnn.dwp import DeepWishartRegressor
 
-
 ROUNDING = (
     "The law is the same, but rounding grows over the steps: 3e-6, not 1e-7 (test_weights.py)."
 )
