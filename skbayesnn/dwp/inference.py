@@ -11,14 +11,11 @@ from skbayesnn.dwp.prediction import ExactOutput, InducingOutput, SparseOutput
 from skbayesnn.training.loop import GradientModel
 
 POINTS = 400
-"""Rows that stand for the others in a step with a sparse output. Mean test log density of kin8nm,
-split 9, two layers, 400 steps: 1.3886. Tried instead: the tighter bound of Titsias (2025),
-with log(1 + r/σ²) of what the points leave of a row's variance, 1.3893; 400 points by pivoted
-Cholesky of 1500 rows, 1.3889; 200 such, 1.3780."""
+"""Rows that stand for the others in a step with a sparse output."""
 MATRIX_RATE = 0.1
 """Learning rate of A and B, as a part of that of the rest: their many elements move together,
-and at the full rate their noise undoes a deep model (yacht, five layers, 1000 steps:
-held-out log density −1.04, against −0.03)."""
+and at the full rate their noise undoes a deep model."""
+
 
 
 class Inference(GradientModel):

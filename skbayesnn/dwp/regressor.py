@@ -54,10 +54,7 @@ class DeepWishartRegressor(
     Parameters
     ----------
     n_layers : int, default=2
-        Hidden layers. Five instead of two take up to three times as long. By
-        ``benchmarks/dwp_uci.py``, test log density rose on yacht (0.59, 0.47) and boston
-        (−2.32, −2.35; ten splits) and naval (9.70, 9.63; three), and moved by less than 0.01
-        on concrete, energy, wine, power, kin8nm (ten) and protein (three).
+        Hidden layers. Five instead of two take up to three times as long.
     posterior : {"ab-gw", "a-gw", "gw", "dgp"}, default="ab-gw"
         Family of the approximate posterior over the Gram matrices, from the largest to the
         smallest; "dgp" for a Gaussian one over the features instead, which makes the model
@@ -167,8 +164,6 @@ class DeepWishartRegressor(
     A draw of the hidden layers is a smooth map from inputs to features. Each row's features have
     their distribution given those of the inducing points; the correlation that they then have
     among rows is taken to be one, in training with an exact output and in all predictions.
-
-    How training starts, and what was tried on the way, is in ``skbayesnn.dwp.start``.
 
     References
     ----------

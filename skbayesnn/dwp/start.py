@@ -9,20 +9,6 @@
    Directions that such data cannot see keep their prior, so the divergence stays small.
 4. The pseudo-observations of the output are the best ones for the rows, averaged over a
    few draws of the layers. An exact output has none.
-
-What made depth train (yacht, split 0, five layers, 1000 steps of one draw, mean test log
-density with ``output="inducing"``; an exact Gaussian process has 0.05):
-
-- Observing the features of the pass-through with noise of 0.2, 0.07 or 0.03 of their size:
-  −1.17, −0.13, 0.07. Looser starts cost less divergence but lose the signal layer by layer.
-- Long length scales in the hidden layers at the start, so that they are nearly linear: one,
-  two or four times the spread of the features gave, at noise 0.2, −1.37, −1.17, −0.67.
-- A jitter of 1e-6 of the height is noise in every layer: −1.17; of 1e-8: −0.48.
-- A learning rate of 0.03 undoes the start (−2.22); 0.003 is as good as 0.01, but slower.
-- The matrices A and B need a tenth of the rate: at the full one, −1.18 against 0.05.
-- A learning rate that falls by a cosine rather than one drop: 0.13 against 0.05.
-- Divergences weighed in over the first tenth of the steps; one draw a step but for the last
-  fiftieth.
 """
 
 import warnings
@@ -42,9 +28,7 @@ from skbayesnn.dwp.objective import Noise, Pass, draw_noise
 # handful of rows from being explained by length scales of nothing.
 _PRIOR_STD = 3.0
 # Starts: length scales as a part of the typical distance of two rows, noise variance, and the
-# nats a row that it has to win by. The last is for rows that come again with the same target
-# (wine, split 9: −0.52 nats instead of −1.16); on six other tables it ends where the first
-# does, on naval 0.006 nats higher.
+# nats a row that it has to win by. The last is for rows that come again with the same target.
 _STARTS = (1.0, 0.1, 0.0), (3.0, 0.01, 0.0), (0.3, 0.001, 0.001)
 # Rows that the pseudo-observations take at a time.
 _BLOCK = 2000
