@@ -31,7 +31,7 @@ class SeveralTargetsMixin(ProbabilisticRegressorMixin):
     ) -> PredictiveMixture | list[PredictiveMixture]: ...
 
     def predict(self, X, *, return_std=False, quantiles=None, return_distribution=False):
-        """Predict the target: the mean of the predictive distribution.
+        """Predict the target: the mean or the median of the predictive distribution.
 
         Parameters
         ----------
@@ -71,7 +71,7 @@ class SeveralTargetsMixin(ProbabilisticRegressorMixin):
         mixtures = self.predict_distribution(X)
         if return_distribution:
             return mixtures
-        mean = np.column_stack([m.mean() for m in mixtures])
+        mean = np.column_stack([self._point(m) for m in mixtures])
         return (mean, np.column_stack([m.std() for m in mixtures])) if return_std else mean
 
     def _refuse_several_targets(self, what):
