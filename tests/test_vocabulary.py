@@ -12,7 +12,7 @@ import skbayesnn
 
 PAGE = Path(__file__).parents[1] / "docs" / "vocabulary.rst"
 ESTIMATORS = {name: getattr(skbayesnn, name) for name in skbayesnn.__all__}
-MODELS = {name: re.match(r"StableNN|UDN|DeepWishart|SIP|Ensemble", name)[0] for name in ESTIMATORS}
+MODELS = {name: cls.__module__.split(".")[1] for name, cls in ESTIMATORS.items()}
 
 
 def rows_of(text):

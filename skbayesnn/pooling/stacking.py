@@ -5,6 +5,7 @@ Stacking of whole predictive distributions (Yao, Vehtari, Simpson and Gelman, Ba
 """
 
 import warnings
+from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -245,22 +246,18 @@ class StackingDistributionRegressor(
         """
         self._check_parameters()
         X, y = self._validated(X, y)
-        rows, weights = check_sample_weight(sample_weight, y)
-        numbers = np.arange(len(y))[rows]
-        X, y, n_given = take_rows(X, rows), y[rows], len(y)
-        weights = None if sample_weight is None else weights
+        weights = None
+        rows, given = check_sample_weight(sample_weight, y)
+        rows = np.arange(len(y))[rows]
+        if sample_weight is not None:
+            weights = np.zeros(len(y))
+            weights[rows] = given
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        self.names_, members = self._named_members(len(y), seed)
+        self.names_, members = self._named_members(len(rows), seed)
         for member in members if weights is not None else []:
             weight_keyword(member, weights)
-        splitter = default_splitter(len(y), seed) if self.cv is None else self.cv
-        splits = list(check_cv(splitter, y, classifier=False).split(X, y))
+        splits = self._splits(X, y, rows, seed)
         tests = [test for _, test in splits]
-        if len(np.unique(np.concatenate(tests))) < sum(map(len, tests)):
-            raise InvalidParameterError(
-                "The 'cv' parameter of StackingDistributionRegressor must put no row into two "
-                f"test folds. Got {self.cv!r} instead."
-            )
         self.n_splits_ = len(splits)
 
         root = self._init_callback_context(max_subtasks=2)
@@ -275,10 +272,7 @@ class StackingDistributionRegressor(
         folds = [
             results[begin : begin + len(splits)] for begin in range(0, len(tasks), len(splits))
         ]
-        densities = self._score(folds, tests, y, weights)
-        self.cv_log_densities_ = np.full((len(members), n_given), np.nan)
-        self.cv_log_densities_[:, numbers] = densities
-
+        self.cv_log_densities_ = self._score(folds, tests, y, weights)
         used = np.flatnonzero(self.weights_)
         laws = [
             [
@@ -291,11 +285,12 @@ class StackingDistributionRegressor(
         ]
         if self.refit:
             contexts = self._subtasks(root, "all rows", len(used))
+            all_rows = take_rows(X, rows), y[rows], None if weights is None else weights[rows]
             fitted = Parallel(n_jobs=self.n_jobs)(
-                delayed(fit_member)(members[k], "fit", X, y, weights, context, self)
+                delayed(fit_member)(members[k], "fit", *all_rows, context, self)
                 for k, context in zip(used, contexts, strict=True)
             )
-            spread = TargetSpread(y, weights)
+            spread = TargetSpread(*all_rows[1:])
             laws = [
                 [MemberLaw(member, spread, law[0].errors)]
                 for member, law in zip(fitted, laws, strict=True)
@@ -322,6 +317,23 @@ class StackingDistributionRegressor(
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         return X, y
+
+    def _splits(self, X, y, rows, seed):
+        """Training and test rows of each fold, those without weight left out."""
+        if self.cv is None or isinstance(self.cv, Integral):
+            splitter = default_splitter(len(rows), seed) if self.cv is None else self.cv
+            splits = check_cv(splitter, y[rows], classifier=False).split(y[rows])
+            splits = [(rows[train], rows[test]) for train, test in splits]
+        else:  # its numbers are those of all rows
+            splits = check_cv(self.cv, y, classifier=False).split(X, y)
+            splits = [[part[np.isin(part, rows)] for part in map(np.asarray, s)] for s in splits]
+        tests = np.concatenate([test for _, test in splits])
+        if len(np.unique(tests)) < len(tests):
+            raise InvalidParameterError(
+                "The 'cv' parameter of StackingDistributionRegressor must put no row into two "
+                f"test folds. Got {self.cv!r} instead."
+            )
+        return splits
 
     def _subtasks(self, root, name, n_tasks):
         """Callback contexts of tasks that run side by side."""

@@ -14,6 +14,7 @@ from copy import copy
 
 import numpy as np
 
+from skbayesnn.numerics.random import normals_like
 from skbayesnn.sip.drawn_layers import (
     bias_leaky,
     bias_leaky_adjoint,
@@ -21,7 +22,6 @@ from skbayesnn.sip.drawn_layers import (
     draw_weights_adjoint,
     read_out_adjoint,
 )
-from skbayesnn.sip.normals import normals_like
 
 
 class _Prior:

@@ -62,11 +62,7 @@ class Broken(RegressorMixin, BaseEstimator):
 
 
 @parametrize_with_checks(
-    [StackingDistributionRegressor([("ols", LinearRegression()), ("ridge", Ridge())], cv=2)],
-    expected_failed_checks=lambda _: {
-        "check_sample_weight_equivalence_on_dense_data": "rows that come again are put into "
-        "other folds than one row of their weight; the weights of the pool then differ"
-    },
+    [StackingDistributionRegressor([("ols", LinearRegression()), ("ridge", Ridge())], cv=2)]
 )
 def test_sklearn(estimator, check):
     check(estimator)
