@@ -1,63 +1,71 @@
-"""What a chain runs on: scaled and distinct rows, and the cells that were asked for."""
+"""Which partition an estimator runs on: the kind of cells, and the scales of the inputs."""
 
 import warnings
 
 import numpy as np
 
-from skbayesnn._validation import InvalidParameterError
-from skbayesnn.stable.evidence import best_scales
-from skbayesnn.stable.face_cells import FaceCells
-from skbayesnn.stable.line_cells import LineCells
-from skbayesnn.stable.units import BIAS_SCALES, UnitCells
+from skbayesnn._validation import InvalidParameterError, location_and_scale
+from skbayesnn.stable.input_scales import best_scales
+from skbayesnn.stable.partitions.base import InputScaling
+from skbayesnn.stable.partitions.line import LineCells
+from skbayesnn.stable.partitions.plane.partition import FaceCells
+from skbayesnn.stable.partitions.sampled import BIAS_SCALES, UnitCells
 
 _MIN_SEPARATING_MASS = 0.01
 _MAX_PLANE_ROWS = 150
 _EXACT = {1: "line", 2: "plane"}
 
 
-def find_geometry(estimator, X, y, rng):
-    """The scales of inputs and biases, and the cells of the scaled rows.
+def make_partition(estimator, X, y, sample_weight, rng):
+    """The partition that an estimator asks for.
 
     Parameters
     ----------
     estimator : StableNNRegressor
     X : ndarray of shape (n, n_features)
     y : ndarray of shape (n,)
+        Standardised.
+    sample_weight : ndarray of shape (n,)
+        Above zero.
     rng : numpy.random.Generator
 
     Returns
     -------
-    input_scale : ndarray of shape (n_features,)
-    bias_scale : float
-    cells : LineCells, FaceCells or UnitCells
+    partition : Partition
     """
-    kind = _kind_of_cells(estimator, X)
+    kind = kind_of_cells(estimator, X)
+    location, spread = 0.0, 1.0
+    if estimator.normalize_X:
+        location, spread = location_and_scale(X, "X", sample_weight)
     scale, bias_scale = estimator.input_scale, BIAS_SCALES[estimator.activation]
     if isinstance(scale, str) and scale == "evidence":
-        scale, bias_scale = best_scales(X, y, rng, estimator.activation)
+        standardised = (X - location) / spread
+        scale, bias_scale = best_scales(standardised, y, rng, estimator.activation, sample_weight)
     else:
         scale = _given_scale(estimator, X.shape[1])
-    rows = np.unique(X * scale, axis=0)
+    inputs = InputScaling(location, scale / spread)
+    data = X, y, sample_weight, inputs
     if kind == "sampled":
-        cells = UnitCells(
-            rows,
-            estimator.n_units,
-            rng,
-            estimator.activation,
-            bias_scale,
-            estimator.move_units,
+        partition = UnitCells(
+            *data,
+            n_units=estimator.n_units,
+            activation=estimator.activation,
+            bias_scale=bias_scale,
+            moving=estimator.move_units,
         )
     else:
-        cells = LineCells(rows) if kind == "line" else FaceCells(rows)
-    if len(rows) > 1 and cells.separating_mass() < _MIN_SEPARATING_MASS:
-        warnings.warn(
-            "The rows of X are nearly the same to the network: a hidden unit tells two of "
-            f"them apart with a probability of {cells.separating_mass():.1g} only. Scale "
-            "the inputs, for instance by a StandardScaler in a pipeline.",
-            UserWarning,
-            stacklevel=4,
-        )
-    return scale, bias_scale, cells
+        partition = LineCells(*data) if kind == "line" else FaceCells(*data)
+    if not estimator.normalize_X and len(partition.rows) > 1:
+        mass = partition.separating_mass()
+        if mass < _MIN_SEPARATING_MASS:
+            warnings.warn(
+                "The rows of X are nearly the same to the network: a hidden unit tells two of "
+                f"them apart with a probability of {mass:.1g} only. Use normalize_X=True, or "
+                "another input_scale.",
+                UserWarning,
+                stacklevel=4,
+            )
+    return partition
 
 
 def _given_scale(estimator, n_features):
@@ -75,7 +83,7 @@ def _given_scale(estimator, n_features):
     return scale
 
 
-def _kind_of_cells(estimator, X):
+def kind_of_cells(estimator, X):
     """The kind that "auto" stands for; an error where the one asked for cannot be."""
     kind, n_features = estimator.cells, X.shape[1]
     exact = estimator.activation == "sign" and not estimator.move_units
@@ -102,18 +110,3 @@ def _kind_of_cells(estimator, X):
         if kind == "plane" and len(np.unique(X, axis=0)) > _MAX_PLANE_ROWS:
             kind = "sampled"
     return kind
-
-
-def distinct_rows(X, y):
-    """Distinct rows of X in lexicographic order, and the targets gathered by row.
-
-    Returns
-    -------
-    rows : ndarray of shape (n_distinct, n_features)
-    targets : tuple
-        Mean target and number of rows (n_distinct,), and the sum of squares about the means.
-    """
-    rows, inverse, counts = np.unique(X, axis=0, return_inverse=True, return_counts=True)
-    counts = counts.astype(np.float64)
-    means = np.bincount(inverse, weights=y) / counts
-    return rows, (means, counts, float(np.sum((y - means[inverse]) ** 2)))

@@ -20,9 +20,8 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.numerics.rank_one import error_growth, is_spent, shift_inverse
-from skbayesnn.stable.chain import new_record, start_state
-from skbayesnn.stable.hyper import HyperMoves
-from skbayesnn.stable.updates import (
+from skbayesnn.stable.samplers.chain import Chain
+from skbayesnn.stable.samplers.scales import (
     draw_log_noise,
     log_noise_prior,
     propose_log_noise,
@@ -37,34 +36,24 @@ _SWEEPS_A_MOVE = 5
 _LEAST_PRECISION = 1e-13
 
 
-class MetropolisChain:
-    """The sweeps of one chain by Algorithm S.2.
+class MetropolisChain(Chain):
+    """The sweeps of one chain by Algorithm S.2."""
 
-    Parameters
-    ----------
-    signs : ndarray of shape (n, n_cells)
-        T.
-    problem, moves, state, record, rng
-        As everywhere.
-    kept : tuple of {"weights", "log_scales"}
-        What the record keeps of each draw, in this order.
-    """
-
-    def __init__(self, signs, problem, moves, state, record, rng, kept):
-        self.root_counts = np.sqrt(problem.counts)
+    def __init__(self, partition, prior, state, record, rng):
+        super().__init__(partition, prior, state, record, rng)
+        self.root_counts = np.sqrt(partition.counts)
         # Rows scaled so that the noise is the same for all.
-        self.signs = np.ascontiguousarray((signs * self.root_counts[:, None]).T, dtype=float)
-        self.y = problem.y * self.root_counts
-        self.n_rows = problem.counts.sum()
-        self.problem, self.moves, self.state = problem, moves, state
-        self.record, self.rng, self.kept = record, rng, kept
+        signs = partition.features(state.planes) * self.root_counts[:, None]
+        self.signs = np.ascontiguousarray(signs.T, dtype=float)
+        self.y = partition.y * self.root_counts
+        self.n_rows = partition.counts.sum()
 
     def sweep(self, first, n_sweeps):
         """Run sweeps, the first of which has the number ``first``."""
         state, record = self.state, self.record
         for sweep in range(first, first + n_sweeps):
             if sweep % _SWEEPS_A_MOVE == 0:
-                self.problem = self.moves.update(self.problem, state, self._log_evidence)
+                self.problem = self.moves.update(self.problem, self._log_evidence)
             problem = self.problem
             if problem.move_scales:
                 self._move_scales()
@@ -76,18 +65,16 @@ class MetropolisChain:
             if problem.move_noise:
                 rss = problem.within + np.sum((self.y - fitted) ** 2)
                 state.log_noise[0] = draw_log_noise(state.log_noise[0], self.n_rows, rss, self.rng)
-            self.moves.write(record, sweep, 1)
+            self.write_parameters(sweep, 1)
             if sweep >= 0:
                 record.log_noise[sweep] = state.log_noise[0]
                 record.f[sweep] = (fitted / self.root_counts)[record.monitored]
                 if (sweep + 1) % record.thin == 0:
-                    parts = {
-                        "weights": weights,
-                        "log_scales": state.log_variances - problem.log_units,
-                    }
-                    record.cells[sweep // record.thin] = np.concatenate(
-                        [parts[name] for name in self.kept]
-                    )
+                    draw = sweep // record.thin
+                    if record.weights.size:
+                        record.weights[draw] = weights
+                    if record.log_scales.size:
+                        record.log_scales[draw] = state.log_variances - problem.log_units
 
     def _law(self, log_noise, without=None):
         return MarginalLaw(
@@ -146,24 +133,6 @@ class MetropolisChain:
                 self.state.log_noise[0] = new
                 return proposal
         return law
-
-
-def metropolis_chain(cells, problem, prior, monitored, n_draws, thin, rng):
-    """A function that runs sweeps of a new chain over any cells, and the record it fills.
-
-    Parameters
-    ----------
-    cells : LineCells, FaceCells or UnitCells
-        With ``sign_matrix()`` and ``kept``, the layout of a draw.
-    problem, prior, monitored, n_draws, thin, rng
-        As in the cells' own ``new_chain``.
-    """
-    moves = HyperMoves(prior, cells.log_masses, rng)
-    problem = moves.start(problem)
-    state = start_state(problem, prior, rng)
-    record = new_record(prior, len(cells.kept) * cells.log_masses.size, monitored, n_draws, thin)
-    chain = MetropolisChain(cells.sign_matrix(), problem, moves, state, record, rng, cells.kept)
-    return chain.sweep, record
 
 
 class MarginalLaw:

@@ -1,7 +1,8 @@
-"""Convergence of Markov chains: rank-normalised split R-hat and effective sample size.
+"""Convergence of Markov chains: R-hat and effective sample sizes of bulk and tails.
 
 Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021), "Rank-normalization, folding,
-and localization". Ranks make both meaningful for heavy-tailed quantities.
+and localization". Ranks make them meaningful for heavy-tailed quantities; folded about the
+median, R-hat sees chains that agree on where a quantity is but not on how far it spreads.
 """
 
 import numpy as np
@@ -9,19 +10,24 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
+_TAILS = (0.05, 0.95)
 
-def _split_and_rank(draws):
-    """Halve each chain and replace values by normal scores: (2 n_chains, n/2, n_values)."""
-    n_chains, n_draws, n_values = draws.shape
-    half = n_draws // 2
-    split = np.concatenate([draws[:, :half], draws[:, n_draws - half :]])
-    flat = split.reshape(-1, n_values)
+
+def _split(draws):
+    """Halve each chain: (2 n_chains, n/2, n_values)."""
+    half = draws.shape[1] // 2
+    return np.concatenate([draws[:, :half], draws[:, draws.shape[1] - half :]])
+
+
+def _normal_scores(split):
+    """Replace values by the normal quantiles of their ranks."""
+    flat = split.reshape(-1, split.shape[2])
     ranks = rankdata(flat, axis=0)
-    return ndtri((ranks - 0.375) / (flat.shape[0] + 0.25)).reshape(2 * n_chains, half, n_values)
+    return ndtri((ranks - 0.375) / (flat.shape[0] + 0.25)).reshape(split.shape)
 
 
 def r_hat(draws):
-    """Rank-normalised split R-hat.
+    """Rank-normalised split R-hat, the larger one of values as they are and folded.
 
     Parameters
     ----------
@@ -35,8 +41,14 @@ def r_hat(draws):
     """
     if draws.shape[1] < 4:
         return np.full(draws.shape[2], np.nan)
-    within, between, _ = _variances(_split_and_rank(draws))
-    n = draws.shape[1] // 2
+    split = _split(draws)
+    folded = np.abs(split - np.median(split, axis=(0, 1)))
+    return np.maximum(_ratio(_normal_scores(split)), _ratio(_normal_scores(folded)))
+
+
+def _ratio(z):
+    within, between, _ = _variances(z)
+    n = z.shape[1]
     with np.errstate(divide="ignore", invalid="ignore"):
         # A quantity that never moves (0/0) has converged.
         ratio = np.where(between + within > 0, between / (n * within), 0.0)
@@ -66,7 +78,32 @@ def effective_sample_size(draws):
     """
     if draws.shape[1] < 4:
         return np.full(draws.shape[2], np.nan)
-    z = _split_and_rank(draws)
+    return _effective(_normal_scores(_split(draws)))
+
+
+def tail_effective_sample_size(draws):
+    """Effective number of independent draws for the 5 % and 95 % quantiles, the smaller one.
+
+    Parameters
+    ----------
+    draws : ndarray of shape (n_chains, n_draws, n_values)
+
+    Returns
+    -------
+    effective : ndarray of shape (n_values,)
+        As :func:`effective_sample_size`, of the indicators of the tails. One that never
+        changes, as where most draws are equal, says nothing and counts as independent.
+    """
+    if draws.shape[1] < 4:
+        return np.full(draws.shape[2], np.nan)
+    split = _split(draws)
+    ends = np.quantile(split, _TAILS, axis=(0, 1))
+    tails = [_effective((split <= end).astype(float)) for end in ends]
+    return np.minimum(*(np.where(np.isnan(t), split[..., 0].size, t) for t in tails))
+
+
+def _effective(z):
+    """Effective sizes from chains (n_chains, n, n_values)."""
     n_chains, n, n_values = z.shape
     total = n_chains * n
     effective = np.empty(n_values)

@@ -22,13 +22,9 @@ from skbayesnn.numerics.stable_laws import log_density
 # hold the error in probability below 0.01); near a = 1 the density has a sharp edge.
 _GROWTH, _GROWTH_NEAR_ONE = 0.04, 0.01
 _MAX_NODES = 1024
-# The law of a split changes slowly with the parent's scale: draws are put into groups of
-# like scales, at least so many or so near in log s, and the law is worked out once for each.
-_DRAWS_A_GROUP, _GROUP_WIDTH = 16, 0.1
-
-# Far from the data and for α below one a variance may leave the range of doubles; this
-# leaves room for the units of y.
-MAX_LOG_VARIANCE = 600.0
+# The law of a split changes slowly with the parent's scale: draws that are as near in log s as
+# this over the index share one. It moves R by 0.02 at most, and not to one side.
+_GROUP_WIDTH = 0.05
 
 
 def splitting_workspace():
@@ -171,11 +167,11 @@ def _split_draws(levels, log_scales, order, log_rho, log_rest, table, workspace,
     for i in range(log_rho.shape[0]):
         stop = 0
         while stop < n_draws:
-            start, stop = stop, min(stop + _DRAWS_A_GROUP, n_draws)
-            end = log_scales[order[start]] + _GROUP_WIDTH
+            start, stop = stop, stop + 1
+            end = log_scales[order[start]] + _GROUP_WIDTH / table.a
             while stop < n_draws and log_scales[order[stop]] < end:
                 stop += 1
-            middle = log_scales[order[(start + stop) // 2]]
+            middle = 0.5 * (log_scales[order[start]] + log_scales[order[stop - 1]])
             n = split_law(middle, log_rho[i], log_rest[i], table, workspace)
             for j in range(start, stop):
                 z[i, order[j]] = split_quantile(levels[order[j]], n, workspace)

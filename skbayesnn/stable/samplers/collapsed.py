@@ -12,14 +12,58 @@ from math import exp, log
 import numpy as np
 
 from skbayesnn.numerics.jit import kernel
-from skbayesnn.numerics.rank_one import shift_inverse
+from skbayesnn.numerics.rank_one import error_growth, is_spent, shift_inverse
 from skbayesnn.numerics.stable_laws import log_density
-from skbayesnn.stable.updates import move_log_variance
+from skbayesnn.stable.samplers.scales import move_log_variance
+from skbayesnn.stable.samplers.weights import WeightChain
 
 # b is a difference: of v, at least the rounding error is left.
 _ROUNDING = 1e-15
 # Cells whose variance is below this share of the noise of n rows are idle.
 _LEAST_SIGNAL = 0.1
+# A collapsed pass takes O(n²) a cell, so that it goes over so many cells at a time.
+_CELLS_A_PASS = 2000
+
+
+class CollapsedChain(WeightChain):
+    """The sweeps of one chain in the weights of the exact cells of the plane."""
+
+    def __init__(self, partition, prior, state, record, rng):
+        super().__init__(partition, prior, state, record, rng)
+        self.pairs, self.next_cell = partition.neighbours(), 0
+        self.by_cells = False
+
+    def _sum_of_outer(self, log_variances):
+        gram = self.partition.gram(np.exp(log_variances))
+        return gram * np.outer(self.root_counts, self.root_counts)
+
+    def _draw_collapsed(self, joint, free, residual):
+        """Collapsed draws of the scales of the next cells in turn, and exchanges."""
+        if not self.problem.move_scales:
+            return joint
+        stop = min(self.next_cell + _CELLS_A_PASS, len(self.features))
+        while self.next_cell < stop:
+            law = self._arguments(joint)
+            self.next_cell = collapsed_pass(self.next_cell, stop, *law)
+            joint = self._law_anew(free, residual)
+        self.next_cell %= len(self.features)
+        first = 0
+        while first < len(self.pairs):
+            first = exchange_pass(self.pairs, first, *self._arguments(joint))
+            joint = self._law_anew(free, residual)
+        return joint
+
+    def _arguments(self, joint):
+        inverse = np.ascontiguousarray(joint.inverse())
+        solved = inverse @ joint.y
+        # The noise may have moved since the free cells were found: they are the same.
+        law = inverse, solved, self.problem, self.state, self.rng
+        return self.free_limit(), self.features, *law
+
+    def _law_anew(self, free, residual):
+        joint = self.joint(free, self.state.log_variances, residual)
+        joint.set_noise(exp(self.state.log_noise[0]))
+        return joint
 
 
 @kernel
@@ -42,9 +86,17 @@ def collapsed_pass(first, stop, limit, signs, inverse, solved, problem, state, r
     state : State
         Its log-variances are changed in place.
     rng : numpy.random.Generator
+
+    Returns
+    -------
+    cell : int
+        The next cell: ``stop``, or where M⁻¹ has to be computed anew.
     """
     n = solved.shape[0]
+    n_changes, growth = 0, 1.0
     for cell in range(first, stop):
+        if is_spent(n_changes, growth):
+            return cell
         if state.log_variances[cell] >= limit:
             continue
         row = signs[cell]
@@ -66,14 +118,18 @@ def collapsed_pass(first, stop, limit, signs, inverse, solved, problem, state, r
             continue
         state.log_variances[cell] = drawn
         change = exp(drawn) - old
-        change /= 1.0 + change * q
+        ratio = 1.0 + change * q
+        change /= ratio
         shift_inverse(inverse, g, change)
         for i in range(n):
             solved[i] -= change * p * g[i]
+        n_changes += 1
+        growth = error_growth(growth, ratio)
+    return stop
 
 
 @kernel
-def exchange_pass(pairs, limit, signs, inverse, solved, problem, state, rng):
+def exchange_pass(pairs, first, limit, signs, inverse, solved, problem, state, rng):
     """Propose to exchange the variances of neighbouring cells, all weights integrated out.
 
     This moves a jump from a cell to one that differs in a single point's sign. Pairs of
@@ -84,13 +140,23 @@ def exchange_pass(pairs, limit, signs, inverse, solved, problem, state, rng):
     ----------
     pairs : ndarray of shape (n_pairs, 2)
         Neighbouring cells.
+    first : int
+        The pair to begin with.
     limit, signs, inverse, solved, problem, state, rng
         As in :func:`collapsed_pass`.
+
+    Returns
+    -------
+    pair : int
+        The next pair: their number, or where M⁻¹ has to be computed anew.
     """
     n = solved.shape[0]
     table, log_units, log_variances = problem.table, problem.log_units, state.log_variances
     least = state.log_noise[0] + log(_LEAST_SIGNAL / n)
-    for i in range(pairs.shape[0]):
+    n_changes, growth = 0, 1.0
+    for i in range(first, pairs.shape[0]):
+        if is_spent(n_changes, growth):
+            return i
         k, m = pairs[i, 0], pairs[i, 1]
         v_k, v_m = log_variances[k], log_variances[m]
         if max(v_k, v_m) < least or max(v_k, v_m) >= limit:
@@ -124,3 +190,6 @@ def exchange_pass(pairs, limit, signs, inverse, solved, problem, state, rng):
                 for j in range(n):
                     inverse[i_row, j] -= f_k * g_k[j] + f_m * g_m[j]
                 solved[i_row] -= f_k * p_k + f_m * p_m
+            n_changes += 1
+            growth = error_growth(growth, determinant)
+    return pairs.shape[0]

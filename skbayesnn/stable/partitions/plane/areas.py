@@ -144,7 +144,7 @@ def positive_shares(start, corners, bends, line, side, points, masses, star, sha
     Parameters
     ----------
     start, corners, bends, line, side : ndarrays
-        The polygons, see ``skbayesnn.stable.plane.Polygons``.
+        The polygons, see ``skbayesnn.stable.partitions.plane.cells.Polygons``.
     points : ndarray of shape (n, 2)
         The points whose circles they lie between.
     masses : ndarray of shape (n_cells,)

@@ -21,110 +21,62 @@ from math import exp, log, sqrt
 import numpy as np
 
 from skbayesnn.numerics.jit import kernel
-from skbayesnn.stable.collapsed import collapsed_pass, exchange_pass
-from skbayesnn.stable.joint_weights import JointByRows, JointByUnits
-from skbayesnn.stable.unit_blocks import draw_in_blocks
-from skbayesnn.stable.updates import (
+from skbayesnn.stable.samplers.chain import Chain
+from skbayesnn.stable.samplers.joint_weights import JointByRows, JointByUnits
+from skbayesnn.stable.samplers.scales import (
     draw_log_noise,
     log_noise_prior,
     move_log_variance,
     propose_log_noise,
 )
 
-_SWEEPS_A_JOINT_DRAW = 10
-# The weights hold units in their places: where these move, they are drawn more often.
-_SWEEPS_A_JOINT_DRAW_MOVING = 3
-# A collapsed pass takes O(n²) a cell, so that it goes over so many cells at a time.
-_CELLS_A_PASS = 2000
 # Weights with a prior variance above this many noise variances stay as they are in a
 # joint draw (they have been drawn one by one): the matrix would lose its digits.
 _LOG_MAX_SIGNAL = log(1e9)
-# Units that move with all weights integrated out take an n x n matrix: so many rows at most.
-# (Frozen units gain as much in this way as it costs.)
-_MAX_ROWS_IN_BLOCKS = 1500
 # A unit that is zero at all rows: the share of the rows' number that q is at least.
 _LEAST_SQUARES = 1e-30
 
 
-class WeightChain:
-    """The sweeps of one chain in the weights, for cells with an explicit matrix T.
+class WeightChain(Chain):
+    """The sweeps of one chain in the weights of units that stay.
 
     Rows are scaled by the square root of their counts, so that the rows of ``features``
     (one a cell) and the residuals are those of the model with the same noise for all.
-
-    Parameters
-    ----------
-    features : ndarray of shape (n, n_cells)
-        T.
-    problem, moves, state, record, rng
-        As everywhere.
-    row_gram : callable, default=None
-        T diag(v) T' from v, where there is a faster way than a matrix product. Scales
-        are then also drawn with all weights integrated out (``collapsed``).
-    pairs : ndarray of shape (n_pairs, 2), default=None
-        With ``row_gram``: neighbouring cells, for exchanges of their variances.
-    unit_moves : UnitMoves, default=None
-        Proposals of new hyperplanes; None where T stays.
     """
 
-    def __init__(
-        self,
-        features,
-        problem,
-        moves,
-        state,
-        record,
-        rng,
-        row_gram=None,
-        pairs=None,
-        unit_moves=None,
-    ):
-        self.root_counts = np.sqrt(problem.counts)
-        self.features = np.ascontiguousarray((features * self.root_counts[:, None]).T)
-        self.least_squares = _LEAST_SQUARES * problem.counts.sum()
-        self.squares = self._squares(self.features)
-        self.y = problem.y * self.root_counts
-        self.problem, self.moves, self.state = problem, moves, state
-        self.record, self.rng = record, rng
-        self.row_gram, self.pairs, self.next_cell = row_gram, pairs, 0
-        self.first_gram = None
-        self.unit_moves = unit_moves
-        n_cells, n = self.features.shape
-        # Few units on many rows are cheaper to move one by one, given the others.
-        self.in_blocks = unit_moves is not None and n <= min(_MAX_ROWS_IN_BLOCKS, 2 * n_cells)
-        self.by_cells = row_gram is None and n_cells < n and not self.in_blocks
-        self.gram = self.features @ self.features.T if self.by_cells else None
-        self.weights = np.zeros(n_cells)
+    sweeps_a_joint_draw = 10
 
-    def _squares(self, features):
-        return np.maximum(np.einsum("ij,ij->i", features, features), self.least_squares)
+    def __init__(self, partition, prior, state, record, rng):
+        super().__init__(partition, prior, state, record, rng)
+        self.root_counts = np.sqrt(partition.counts)
+        features = partition.features(state.planes) * self.root_counts[:, None]
+        self.features = np.ascontiguousarray(features.T)
+        self.squares = self.squares_of(self.features)
+        self.y = partition.y * self.root_counts
+        self.weights = state.weights
+        n_cells, n = self.features.shape
+        self.by_cells = n_cells < n
+        self.gram = self.features @ self.features.T if self.by_cells else None
+        self.first_gram = None
+
+    def squares_of(self, features):
+        """q of each unit."""
+        least = _LEAST_SQUARES * self.partition.counts.sum()
+        return np.maximum(np.einsum("ij,ij->i", features, features), least)
 
     def sweep(self, first, n_sweeps):
         """Run sweeps, a joint draw of the weights every few (every one where α = 2)."""
-        stride = _SWEEPS_A_JOINT_DRAW if self.unit_moves is None else _SWEEPS_A_JOINT_DRAW_MOVING
-        stride = stride if self.problem.move_scales else 1
+        stride = self.sweeps_a_joint_draw if self.problem.move_scales else 1
         for start in range(first, first + n_sweeps, stride):
             self._draw_jointly()
             n = min(stride, first + n_sweeps - start)
-            self.moves.write(self.record, start, n)
-            if self.unit_moves is None:
-                still = np.empty((0, self.y.size))
-                self._sweep(start, n, still, np.empty(0), np.empty(0, dtype=bool))
-                continue
-            for sweep in range(start, start + n):
-                self._sweep_moving(sweep)
-            if self.by_cells:
-                self.gram = self.features @ self.features.T
+            self.write_parameters(start, n)
+            self._draw_one_by_one(start, n)
 
-    def _sweep_moving(self, sweep):
-        """One sweep in which new hyperplanes are proposed for all units."""
-        planes, features = self.unit_moves.propose(slice(None))
-        accepted = np.zeros(len(planes), dtype=bool)
-        self._sweep(sweep, 1, features, self._squares(features), accepted)
-        self.unit_moves.planes[accepted] = planes[accepted]
-        record = self.record
-        if sweep >= 0 and (sweep + 1) % record.thin == 0:
-            record.cells[sweep // record.thin, len(planes) :] = self.unit_moves.planes.ravel()
+    def _draw_one_by_one(self, first, n_sweeps):
+        """Sweeps over the units in turn."""
+        still = np.empty((0, self.y.size))
+        self._sweep(first, n_sweeps, still, np.empty(0), np.empty(0, dtype=bool))
 
     def _sweep(self, first, n_sweeps, proposals, squares, accepted):
         _sweep_units(
@@ -147,51 +99,45 @@ class WeightChain:
     def _draw_jointly(self):
         """Draw log σ² and some scales with the weights integrated out, then all weights."""
         # Weights far above the noise are given: they leave the matrices no digits.
-        limit = self.state.log_noise[0] + _LOG_MAX_SIGNAL
-        free = self.state.log_variances < limit
+        free = self.is_free(self.state.log_variances)
         residual = self.y - self.weights[~free] @ self.features[~free]
-        self.problem = self.moves.update(
-            self.problem, self.state, partial(self._log_evidence, free, residual)
-        )
-        joint = self._joint(free, self.state.log_variances, residual)
+        self.problem = self.moves.update(self.problem, partial(self._log_evidence, free, residual))
+        joint = self.joint(free, self.state.log_variances, residual)
         if self.problem.move_noise:
             self._move_noise(joint, free)
-        noise = exp(self.state.log_noise[0])
-        joint.set_noise(noise)
-        collapsed = self.row_gram is not None and self.problem.move_scales
-        if collapsed or self.in_blocks:
-            if collapsed:
-                self._draw_scales(joint, limit)
-            else:
-                self._draw_in_blocks(joint)
-            joint = self._joint(free, self.state.log_variances, residual)
-            joint.set_noise(noise)
+        joint.set_noise(exp(self.state.log_noise[0]))
+        joint = self._draw_collapsed(joint, free, residual)
         scale = np.exp(0.5 * self.state.log_variances[free])
         self.weights[free] = scale * joint.draw(self.rng)
 
-    def _draw_in_blocks(self, joint):
-        """Draws of scales and hyperplanes of all units, all weights integrated out."""
-        order = self.rng.permutation(len(self.features))
-        planes, proposals = self.unit_moves.propose(order)
-        law = joint.inverse(), joint.y, self.problem, self.state, self.problem.counts.sum()
-        accepted = draw_in_blocks(order, self.features, proposals, *law, self.rng)
-        moved = order[accepted]
-        self.unit_moves.planes[moved] = planes[accepted]
-        self.squares[moved] = self._squares(proposals[accepted])
+    def free_limit(self):
+        """The log-variance up to which a joint draw draws weights, at the present noise."""
+        return self.state.log_noise[0] + _LOG_MAX_SIGNAL
+
+    def is_free(self, log_variances):
+        """Which weights a joint draw draws, at the present noise."""
+        return log_variances < self.free_limit()
+
+    def _draw_collapsed(self, joint, free, residual):
+        """More draws with the free weights integrated out, and their law thereafter.
+
+        Frozen units gain as much by them as they cost.
+        """
+        return joint
 
     def _log_evidence(self, free, residual, log_variances):
         """Free weights integrated out, the others given; both have to stay what they are."""
-        if ((log_variances < self.state.log_noise[0] + _LOG_MAX_SIGNAL) != free).any():
+        if (self.is_free(log_variances) != free).any():
             return -np.inf
         fixed = log_variances[~free]
         given = -0.5 * (fixed + self.weights[~free] ** 2 * np.exp(-fixed)).sum()
-        joint = self._joint(free, log_variances, residual)
+        joint = self.joint(free, log_variances, residual)
         return given + joint.set_noise(exp(self.state.log_noise[0]))
 
-    def _joint(self, free, log_variances, residual):
+    def joint(self, free, log_variances, residual):
         """The law of the free weights given the residual, by the smaller linear system."""
         scale = np.exp(0.5 * log_variances[free])
-        if self.gram is not None:
+        if self.by_cells:
             gram = self.gram[np.ix_(free, free)] * np.outer(scale, scale)
             return JointByUnits(gram, scale * (self.features[free] @ residual), residual)
         features = self.features if free.all() else self.features[free]
@@ -200,7 +146,7 @@ class WeightChain:
 
     def _gram_of_rows(self, free, log_variances):
         """Σ v τ τ' of the free units, (n, n)."""
-        if free.all() and not self.problem.move_scales and self.unit_moves is None:
+        if free.all() and not self.problem.move_scales:
             # α = 2: all variances change together, by ν.
             if self.first_gram is None:
                 self.first_gram = log_variances[0], self._sum_of_outer(log_variances)
@@ -209,11 +155,8 @@ class WeightChain:
         return self._sum_of_outer(np.where(free, log_variances, -np.inf))
 
     def _sum_of_outer(self, log_variances):
-        if self.row_gram is None:
-            design = self.features * np.exp(0.5 * log_variances)[:, None]
-            return design.T @ design
-        gram = self.row_gram(np.exp(log_variances))
-        return gram * np.outer(self.root_counts, self.root_counts)
+        design = self.features * np.exp(0.5 * log_variances)[:, None]
+        return design.T @ design
 
     def _move_noise(self, joint, free):
         """A Metropolis step in log σ² with the free weights integrated out."""
@@ -230,16 +173,6 @@ class WeightChain:
             log_ratio -= 0.5 * within * (exp(-new) - exp(-old)) + 0.5 * n_repeats * (new - old)
         if -self.rng.standard_exponential() < log_ratio:
             self.state.log_noise[0] = new
-
-    def _draw_scales(self, joint, limit):
-        """Collapsed draws of the scales of the next cells in turn, and exchanges."""
-        inverse = np.ascontiguousarray(joint.inverse())
-        solved = inverse @ joint.y
-        arguments = (limit, self.features, inverse, solved, self.problem, self.state, self.rng)
-        stop = min(self.next_cell + _CELLS_A_PASS, len(self.features))
-        collapsed_pass(self.next_cell, stop, *arguments)
-        self.next_cell = stop % len(self.features)
-        exchange_pass(self.pairs, *arguments)
 
 
 @kernel
@@ -322,9 +255,10 @@ def _sweep_units(
                 j = record.monitored[i]
                 record.f[sweep, i] = (y[j] - residual[j]) / root_counts[j]
             if (sweep + 1) % record.thin == 0:
-                kept = record.cells[sweep // record.thin]
+                draw = sweep // record.thin
                 for unit in range(n_units):
-                    kept[unit] = weights[unit]
+                    record.weights[draw, unit] = weights[unit]
                     # Cells that new points split need their scales, too.
-                    if kept.shape[0] == 2 * n_units:
-                        kept[n_units + unit] = state.log_variances[unit] - problem.log_units[unit]
+                    if record.log_scales.shape[1] > 0:
+                        log_scale = state.log_variances[unit] - problem.log_units[unit]
+                        record.log_scales[draw, unit] = log_scale

@@ -13,7 +13,8 @@ from math import exp, inf, log1p
 import numpy as np
 
 from skbayesnn.numerics.jit import kernel
-from skbayesnn.stable.splitting import MAX_LOG_VARIANCE, split_share, splitting_workspace
+from skbayesnn.stable.partitions.bridge import split_share, splitting_workspace
+from skbayesnn.stable.samplers.line import MAX_LOG_VARIANCE
 
 
 class Families:
@@ -101,7 +102,7 @@ def split_families(
         False for α = 2, where a variance is split like the mass.
     rng : numpy.random.Generator
     workspace : ndarray
-        From :func:`~skbayesnn.stable.splitting.splitting_workspace`.
+        From :func:`~skbayesnn.stable.partitions.bridge.splitting_workspace`.
     children : ndarray of shape (n_children,)
         Overwritten.
     """

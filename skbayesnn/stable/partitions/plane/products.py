@@ -13,7 +13,7 @@ of a face that the sweep opens at last.
 import numpy as np
 
 from skbayesnn.numerics.jit import kernel
-from skbayesnn.stable.plane_arrangement import CLOSED, GAP, HIGH, LOW, OPENED
+from skbayesnn.stable.partitions.plane.arrangement import CLOSED, GAP, HIGH, LOW, OPENED
 
 
 @kernel

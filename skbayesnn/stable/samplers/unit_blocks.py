@@ -18,7 +18,7 @@ from math import exp, log
 import numpy as np
 
 from skbayesnn.numerics.jit import kernel
-from skbayesnn.stable.updates import move_log_variance
+from skbayesnn.stable.samplers.scales import move_log_variance
 
 _UNITS_A_BLOCK = 32
 # Visits of each unit of a block, which cost little beside the products.

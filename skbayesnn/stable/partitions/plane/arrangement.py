@@ -11,7 +11,7 @@ and each pair of them swaps places once, where their slopes say so. Only swaps o
 that lie next to each other are ever made, so the result is the arrangement of some curves
 which pairwise cross once, whatever rounding does to the slopes: no case is special. Several
 lines through one point swap pair by pair, which makes faces without area, and
-``skbayesnn.stable.plane`` drops them. The sweep has each cell in turn, with one sign
+``cells`` drops them. The sweep has each cell in turn, with one sign
 changed against the cell above: the products with the sign matrix only follow the sweep.
 """
 

@@ -23,8 +23,8 @@ import numpy as np
 
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.numerics.stable_laws import log_density
-from skbayesnn.numerics.stable_transport import logit_curve, transport
-from skbayesnn.stable.chain import problem_at
+from skbayesnn.stable.samplers.problem import problem_at
+from skbayesnn.stable.samplers.transport import logit_curve, transport
 
 ALPHAS = np.round(np.arange(0.2, 1.99, 0.02), 2)
 """The values that a sampled α can take: below, weights leave the digits of a double."""
@@ -48,35 +48,24 @@ class HyperMoves:
     prior : Prior
         α and ν that are None are sampled.
     log_masses : ndarray of shape (n_cells,)
+    state : State
+        Changed in place.
     rng : numpy.random.Generator
-
-    Attributes
-    ----------
-    alpha, log_nu : float
-        The present values; at first random ones.
     """
 
-    def __init__(self, prior, log_masses, rng):
-        self.log_masses, self.rng = log_masses, rng
+    def __init__(self, prior, log_masses, state, rng):
+        self.log_masses, self.state, self.rng = log_masses, state, rng
         self.sample_alpha, self.sample_nu = prior.alpha is None, prior.nu is None
         self.active = self.sample_alpha or self.sample_nu
-        self.alpha = float(rng.choice(ALPHAS)) if self.sample_alpha else prior.alpha
-        self.log_nu = rng.normal() if self.sample_nu else log(prior.nu)
         # The mean of log q under the masses: that of a typical cell.
         self._typical = float(np.exp(log_masses) @ log_masses)
 
-    def start(self, problem):
-        """The problem at the present values."""
-        return problem_at(problem, self.log_masses, self.alpha, self.log_nu)
-
-    def update(self, problem, state, log_evidence):
+    def update(self, problem, log_evidence):
         """Make a few moves of both kinds.
 
         Parameters
         ----------
         problem : Problem
-        state : State
-            Its log-variances are changed in place by moves of the second kind.
         log_evidence : callable
             Log-likelihood of log-variances (n_cells,), the weights integrated out; minus
             infinity for those that the chain cannot go to.
@@ -88,6 +77,7 @@ class HyperMoves:
         """
         if not self.active:
             return problem
+        state = self.state
         evidence = log_evidence(state.log_variances)
         for _ in range(_MOVES_AN_UPDATE if problem.move_scales else _MOVES_AN_UPDATE_GAUSSIAN):
             alpha, log_nu = self._propose()
@@ -96,26 +86,18 @@ class HyperMoves:
             proposal = problem_at(problem, self.log_masses, alpha, log_nu)
             kept, log_c = self._choose(problem, state)
             log_variances, log_ratio = self._move(problem, proposal, state, kept, log_c)
-            log_ratio += log_nu_prior(log_nu) - log_nu_prior(self.log_nu)
+            log_ratio += log_nu_prior(log_nu) - log_nu_prior(state.log_nu[0])
             new_evidence = evidence if kept.all() else log_evidence(log_variances)
             log_ratio += new_evidence - evidence
             if -self.rng.standard_exponential() < log_ratio:
                 problem, evidence = proposal, new_evidence
-                self.alpha, self.log_nu = alpha, log_nu
+                state.alpha[0], state.log_nu[0] = alpha, log_nu
                 state.log_variances[:] = log_variances
         return problem
 
-    def write(self, record, first, n_sweeps):
-        """Write the present values to a record for these sweeps; the warm-up is left out."""
-        if not self.active:
-            return
-        kept = slice(max(first, 0), max(first + n_sweeps, 0))
-        record.alpha[kept] = self.alpha
-        record.log_nu[kept] = self.log_nu
-
     def _propose(self):
         """New values of α and log ν by a symmetric step, (None, None) outside the grid."""
-        alpha, log_nu = self.alpha, self.log_nu
+        alpha, log_nu = old, _ = float(self.state.alpha[0]), float(self.state.log_nu[0])
         kind = self.rng.random()
         if self.sample_alpha and (kind < 0.7 or not self.sample_nu):
             size = exp(self.rng.uniform(0.0, log(20.0)))
@@ -125,8 +107,8 @@ class HyperMoves:
                 return None, None
             alpha = float(ALPHAS[i])
             if self.sample_nu and kind < 0.5:
-                log_nu += self._log_typical(self.alpha) - self._log_typical(alpha)
-        if self.sample_nu and kind > 0.4:
+                log_nu += self._log_typical(old) - self._log_typical(alpha)
+        if self.sample_nu and (kind > 0.4 or not self.sample_alpha):
             log_nu += self.rng.normal(scale=exp(self.rng.uniform(log(0.03), log(2.0))))
         return alpha, log_nu
 

@@ -23,13 +23,20 @@ import numpy as np
 
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.numerics.stable_laws import log_density
-from skbayesnn.stable.updates import (
+from skbayesnn.stable.samplers.chain import Chain
+from skbayesnn.stable.samplers.scales import (
     draw_log_noise,
     draw_log_variance,
     log_noise_prior,
     propose_log_noise,
     propose_log_variance,
 )
+
+# Far from the data and for α below one a variance may leave the range of doubles: one so far
+# above the noise is no different from an infinite one, and products of it stay finite.
+MAX_LOG_VARIANCE = 600.0
+
+_SWEEPS_A_MOVE = 5
 
 
 def arc(x0, x1):
@@ -207,7 +214,7 @@ def _draw_variances(
             log_variances[cell] = draw_log_variance(
                 log_variances[cell], log_units[cell], b, delta2, table, width, rng
             )
-        steps[cell] = 4.0 * exp(log_variances[cell])
+        steps[cell] = 4.0 * exp(min(log_variances[cell], MAX_LOG_VARIANCE))
         if j < n:
             gain = 1.0 / (1.0 + noise[j] / (var + steps[j]))
             mean += gain * (y[j] - mean)
@@ -227,9 +234,12 @@ def log_evidence(y, counts, within, log_noise, f_first, steps):
             var += steps[j]
         here = noise / counts[j]
         ratio = (var + here) / here
-        product *= ratio
+        if ratio > 1e100:
+            total += log(ratio)
+        else:
+            product *= ratio
         if product > 1e100:
-            total += log(product / ratio) + log(ratio)
+            total += log(product)
             product = 1.0
         total += (y[j] - mean) ** 2 / (var + here)
         n_rows += counts[j]
@@ -308,7 +318,7 @@ def sweep_line(first, n_sweeps, problem, state, record, rng):
     for j in range(n):
         n_rows += counts[j]
         noise[j] = exp(state.log_noise[0]) / counts[j]
-        steps[j] = 4.0 * exp(log_variances[j])
+        steps[j] = 4.0 * exp(min(log_variances[j], MAX_LOG_VARIANCE))
     for sweep in range(first, first + n_sweeps):
         if problem.move_scales:
             _draw_variances(
@@ -323,6 +333,9 @@ def sweep_line(first, n_sweeps, problem, state, record, rng):
                 sweep % 2 != 0,
                 rng,
             )
+            if n == 1:
+                # There v was drawn without f_0, and the moves to come are given f_0.
+                draw_function(y, noise, steps, rng, f)
         if problem.move_noise:
             log_noise = _move_noise(
                 y, counts, problem.within, n_rows, state.log_noise[0], f[0], steps, rng
@@ -347,4 +360,23 @@ def sweep_line(first, n_sweeps, problem, state, record, rng):
             _exchange_neighbours(y, noise, log_units, log_variances, steps, f, table, rng)
         if sweep >= 0 and (sweep + 1) % record.thin == 0:
             for j in range(n):
-                record.cells[sweep // record.thin, j] = log_variances[j] - log_units[j]
+                record.log_scales[sweep // record.thin, j] = log_variances[j] - log_units[j]
+
+
+class LineChain(Chain):
+    """The sweeps of a chain for the cells of one input, and between them moves of α and ν."""
+
+    def sweep(self, first, n_sweeps):
+        """Run sweeps."""
+        stride = _SWEEPS_A_MOVE if self.moves.active else n_sweeps
+        for start in range(first, first + n_sweeps, stride):
+            self.problem = self.moves.update(self.problem, self._log_evidence)
+            n = min(stride, first + n_sweeps - start)
+            sweep_line(start, n, self.problem, self.state, self.record, self.rng)
+            self.write_parameters(start, n)
+
+    def _log_evidence(self, log_variances):
+        """All of f but f_0 integrated out."""
+        y, counts, within = self.problem.y, self.problem.counts, self.problem.within
+        steps = 4.0 * np.exp(np.minimum(log_variances, MAX_LOG_VARIANCE))
+        return log_evidence(y, counts, within, self.state.log_noise[0], self.state.f[0], steps)

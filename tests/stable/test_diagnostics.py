@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skbayesnn.numerics.diagnostics import effective_sample_size, r_hat
+from skbayesnn.stable.diagnostics import effective_sample_size, r_hat
 
 
 def autoregression(rho, n_chains=4, n_draws=5000, seed=0):

@@ -5,60 +5,44 @@ from math import exp, log
 import numpy as np
 
 from skbayesnn.numerics.jit import kernel
-from skbayesnn.stable.chain import new_record, start_state
-from skbayesnn.stable.hyper import HyperMoves
-from skbayesnn.stable.joint import Families
-from skbayesnn.stable.line import (
+from skbayesnn.stable.partitions.base import AS_IT_IS, Partition
+from skbayesnn.stable.partitions.bridge import groups, split_draws
+from skbayesnn.stable.partitions.families import Families
+from skbayesnn.stable.samplers.line import (
+    MAX_LOG_VARIANCE,
+    LineChain,
     arc,
     draw_function,
     function_moments,
     line_log_masses,
-    log_evidence,
-    sweep_line,
 )
-from skbayesnn.stable.splitting import MAX_LOG_VARIANCE, groups, split_draws
-
-_SWEEPS_A_MOVE = 5
 
 
-class LineCells:
-    """Exact cells of distinct inputs on a line.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, 1)
-        Distinct rows, in increasing order.
+class LineCells(Partition):
+    """Exact cells of distinct inputs on a line; the parameters are those of its base.
 
     Attributes
     ----------
     x : ndarray of shape (n,)
-    log_masses : ndarray of shape (n,)
-        See :func:`~skbayesnn.stable.line.line_log_masses`.
+        The distinct inputs in increasing order.
     """
 
-    # What a record keeps of each draw.
-    kept = ("log_scales",)
+    recorded = ("log_scales",)
+    chain = LineChain
 
-    def __init__(self, X):
-        self.x = np.ascontiguousarray(X[:, 0])
+    def __init__(self, X, y=None, sample_weight=None, inputs=AS_IT_IS):
+        super().__init__(X, y, sample_weight, inputs)
+        self.x = np.ascontiguousarray(self.rows[:, 0])
         self.log_masses = line_log_masses(self.x)
 
     def separating_mass(self):
         """Probability that a hidden unit tells any two rows apart."""
         return -np.expm1(self.log_masses[0])
 
-    def sign_matrix(self):
+    def features(self, planes):
         """T, (n, n): f_j - f_{j-1} = 2 w_j and f_0 + f_{n-1} = 2 w_0."""
         n = self.x.size
         return np.where(np.arange(n)[:, None] < np.arange(n), -1.0, 1.0)
-
-    def new_chain(self, problem, prior, monitored, n_draws, thin, rng):
-        """A function that runs sweeps of a new chain, and the record that it fills."""
-        moves = HyperMoves(prior, self.log_masses, rng)
-        problem = moves.start(problem)
-        state = start_state(problem, prior, rng)
-        record = new_record(prior, self.x.size, monitored, n_draws, thin)
-        return LineChain(problem, moves, state, record, rng).sweep, record
 
     def _locate(self, x):
         """The cell of each x, and the logarithms of its shares to the left and right of x.
@@ -86,58 +70,29 @@ class LineCells:
             log_left, log_right = np.log(left / (left + right)), np.log(right / (left + right))
         return np.where(inside, cell, 0), log_left, log_right, np.where(cell == 0, -1.0, 1.0)
 
-    def predict(self, problem, log_scales, log_noise, levels, X, log_gain):
-        """Means and variances of f at new inputs, a Gaussian component a draw.
-
-        Parameters
-        ----------
-        problem : Problem
-        log_scales : ndarray of shape (n_draws, n), float32
-        log_noise : ndarray of shape (n_draws,)
-        levels : ndarray of shape (n_draws,)
-            The level at which the law of the split of a cell is evaluated for each draw.
-        X : ndarray of shape (n_rows, 1)
-        log_gain : ndarray of shape (n_draws,)
-            What each draw adds to ``problem.log_units``.
-
-        Returns
-        -------
-        means, variances : ndarray of shape (n_rows, n_draws)
-        """
+    def _predict(self, problem, draws, X):
         x = np.ascontiguousarray(X[:, 0])
         cell, log_left, log_right, side = self._locate(x)
         # Where no cell is split R is zero or one; where α = 2 it is the share of the mass.
         with np.errstate(invalid="ignore"):
-            z = np.repeat((log_left - log_right)[:, None], log_noise.size, axis=1)
+            z = np.repeat((log_left - log_right)[:, None], draws.levels.size, axis=1)
         if problem.move_scales:
             split = np.flatnonzero(np.isfinite(log_left) & np.isfinite(log_right))
             for j, places in groups(cell[split]):
                 rows = split[places]
                 z[rows] = split_draws(
-                    levels, log_scales[:, j], log_left[rows], log_right[rows], problem.table
+                    draws.levels,
+                    draws.log_scales[:, j],
+                    log_left[rows],
+                    log_right[rows],
+                    problem.table,
                 )
         means, variances = np.empty_like(z), np.empty_like(z)
-        log_scales = log_scales + log_gain[:, None]
-        _predict_line(problem, log_scales, log_noise, cell, side, z, means, variances)
+        log_scales = draws.log_scales + draws.log_nu[:, None]
+        _predict_line(problem, log_scales, draws.log_noise, cell, side, z, means, variances)
         return means, variances
 
-    def sample(self, problem_of, log_scales, log_noise, chosen, X, rng):
-        """Draw the function jointly at all new inputs.
-
-        Parameters
-        ----------
-        problem_of : callable
-            The problem at α and ν of a posterior draw, from its number.
-        log_scales, log_noise, X
-            As in :meth:`predict`.
-        chosen : ndarray of int, shape (n_samples,)
-            The posterior draw that each sample is a draw of the function of.
-        rng : numpy.random.Generator
-
-        Returns
-        -------
-        f : ndarray of shape (n_rows, n_samples)
-        """
+    def _sample(self, draws, X, rng):
         x, place = np.unique(X[:, 0], return_inverse=True)
         n, cell = self.x.size, np.searchsorted(self.x, x)
         old = self.x[np.minimum(cell, n - 1)] == x
@@ -162,11 +117,11 @@ class LineCells:
         piece = np.argsort(order)[: new.size]
 
         f, value = np.empty(n), np.empty(end.size)
-        out = np.empty((x.size, chosen.size))
-        for i, d in enumerate(chosen):
-            problem, scales = problem_of(d), log_scales[d].astype(np.float64)
+        out = np.empty((x.size, draws.alpha.size))
+        for i, scales in enumerate(draws.log_scales.astype(np.float64)):
+            problem = self.problem(draws.alpha[i], draws.log_nu[i])
             steps = 4.0 * np.exp(np.minimum(problem.log_units + scales, MAX_LOG_VARIANCE))
-            draw_function(problem.y, np.exp(log_noise[d]) / problem.counts, steps, rng, f)
+            draw_function(problem.y, np.exp(draws.log_noise[i]) / problem.counts, steps, rng, f)
             start = np.roll(f, 1)
             weights = 0.5 * (f - start)
             weights[0] = -0.5 * (f[0] + f[-1])
@@ -187,35 +142,6 @@ def _walk(start, first_value, pieces, value):
             value[c] = here
 
 
-class LineChain:
-    """The sweeps of one chain, and between them the moves of α and ν.
-
-    Parameters
-    ----------
-    problem, moves, state, record, rng
-        As everywhere.
-    """
-
-    def __init__(self, problem, moves, state, record, rng):
-        self.problem, self.moves, self.state = problem, moves, state
-        self.record, self.rng = record, rng
-
-    def sweep(self, first, n_sweeps):
-        """Run sweeps."""
-        stride = _SWEEPS_A_MOVE if self.moves.active else n_sweeps
-        for start in range(first, first + n_sweeps, stride):
-            self.problem = self.moves.update(self.problem, self.state, self._log_evidence)
-            n = min(stride, first + n_sweeps - start)
-            sweep_line(start, n, self.problem, self.state, self.record, self.rng)
-            self.moves.write(self.record, start, n)
-
-    def _log_evidence(self, log_variances):
-        """All of f but f_0 integrated out."""
-        y, counts, within = self.problem.y, self.problem.counts, self.problem.within
-        steps = 4.0 * np.exp(np.minimum(log_variances, MAX_LOG_VARIANCE))
-        return log_evidence(y, counts, within, self.state.log_noise[0], self.state.f[0], steps)
-
-
 def arc_to_infinity(x):
     """Share of the circle of sign changes between x and infinity."""
     return np.arctan2(1.0, x) / np.pi
@@ -234,7 +160,7 @@ def _predict_line(problem, log_scales, log_noise, cell, side, z, means, variance
     for d in range(log_noise.shape[0]):
         for j in range(n):
             log_variances[j] = problem.log_units[j] + log_scales[d, j]
-            steps[j] = 4.0 * exp(log_variances[j])
+            steps[j] = 4.0 * exp(min(log_variances[j], MAX_LOG_VARIANCE))
             noise[j] = exp(log_noise[d]) / problem.counts[j]
         mean, var, lag = function_moments(problem.y, noise, steps)
         for i in range(cell.shape[0]):

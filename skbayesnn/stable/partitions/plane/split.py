@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skbayesnn.stable.plane import keep_cells, plane_cells, signs_transposed_times
-from skbayesnn.stable.plane_areas import positive_shares
+from skbayesnn.stable.partitions.plane.areas import positive_shares
+from skbayesnn.stable.partitions.plane.cells import keep_cells, plane_cells, signs_transposed_times
 
 
 class Location(NamedTuple):

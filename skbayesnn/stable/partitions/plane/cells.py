@@ -16,12 +16,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skbayesnn.stable import plane_products as products
-from skbayesnn.stable.plane_areas import (
+from skbayesnn.stable.partitions.plane import products
+from skbayesnn.stable.partitions.plane.areas import (
     SMALLEST_MASS,
     polygon_areas,
 )
-from skbayesnn.stable.plane_arrangement import (
+from skbayesnn.stable.partitions.plane.arrangement import (
     CLOSED,
     HIGH,
     LOW,

@@ -16,16 +16,20 @@ and the scale λ_0 of the biases is sought, too: it is the sign that has no scal
 it is the squared exponential kernel, exp(-|λx - λx'|²/2) (Rahimi and Recht, 2007).
 """
 
+import warnings
+
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, lapack
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
+from sklearn.exceptions import ConvergenceWarning
 
 from skbayesnn._validation import location_and_scale
-from skbayesnn.stable.units import BIAS_SCALES
+from skbayesnn.stable.partitions.base import distinct_rows
+from skbayesnn.stable.partitions.sampled import BIAS_SCALES
 
 MAX_ROWS = 600
-"""Of more rows a random part is used: an evaluation costs O(n³)."""
+"""Of more distinct rows a random part is used: an evaluation costs O(n³)."""
 
 _PRIOR_VARIANCE = 9.0
 _LOG_BOUND = 9.0
@@ -90,7 +94,7 @@ def _cosine(X, scales):
 _KERNELS = {"sign": _sign, "erf": _erf, "cosine": _cosine}
 
 
-def negative_log_posterior(parameters, X, y, activation="sign"):
+def negative_log_posterior(parameters, X, y, activation="sign", counts=1.0, within=0.0):
     """Minus the log-evidence and log-prior, and its gradient.
 
     Parameters
@@ -101,6 +105,10 @@ def negative_log_posterior(parameters, X, y, activation="sign"):
     y : ndarray of shape (n,)
         Standardised.
     activation : {"sign", "erf", "cosine"}, default="sign"
+    counts : float or ndarray of shape (n,), default=1.0
+        Number of rows that each row of X stands for; y are then their means.
+    within : float, default=0.0
+        Sum of squares of the targets about those means.
 
     Returns
     -------
@@ -110,10 +118,12 @@ def negative_log_posterior(parameters, X, y, activation="sign"):
     scales, nu, noise = np.exp(parameters[:-2]), *np.exp(parameters[-2:])
     k, by_log_scales = _KERNELS[activation](X, scales)
     covariance = nu * k
-    covariance.flat[:: len(y) + 1] += noise + nu * _LEAST_NOISE
+    covariance.flat[:: len(y) + 1] += noise / counts + nu * _LEAST_NOISE
     factor = cholesky(covariance, lower=True, overwrite_a=True, check_finite=False)
     solved = cho_solve((factor, True), y, check_finite=False)
     value = 0.5 * y @ solved + np.log(np.diag(factor)).sum()
+    n_repeats = np.broadcast_to(counts, len(y)).sum() - len(y)
+    value += 0.5 * (within / noise + n_repeats * parameters[-1])
 
     # d(-log evidence)/dK = ½ (K⁻¹ - K⁻¹yy'K⁻¹).
     inverse = lapack.dpotri(factor, lower=1)[0]
@@ -121,15 +131,15 @@ def negative_log_posterior(parameters, X, y, activation="sign"):
     by_covariance = 0.5 * (inverse - np.outer(solved, solved))
     gradient = np.empty_like(parameters)
     gradient[:-2] = nu * by_log_scales(by_covariance)
-    trace = np.trace(by_covariance)
-    gradient[-2] = nu * ((by_covariance * k).sum() + _LEAST_NOISE * trace)
-    gradient[-1] = noise * trace
+    diagonal = np.diag(by_covariance)
+    gradient[-2] = nu * ((by_covariance * k).sum() + _LEAST_NOISE * diagonal.sum())
+    gradient[-1] = noise * (diagonal / counts).sum() + 0.5 * (n_repeats - within / noise)
     value += 0.5 * (parameters[:-2] ** 2).sum() / _PRIOR_VARIANCE
     gradient[:-2] += parameters[:-2] / _PRIOR_VARIANCE
     return value, gradient
 
 
-def best_scales(X, y, rng, activation="sign"):
+def best_scales(X, y, rng, activation="sign", sample_weight=None):
     """The scales of input weights and biases that maximise the evidence of the Gaussian limit.
 
     Parameters
@@ -137,29 +147,48 @@ def best_scales(X, y, rng, activation="sign"):
     X : ndarray of shape (n, n_features)
     y : ndarray of shape (n,)
     rng : numpy.random.Generator
-        Chooses rows where there are more than :data:`MAX_ROWS`.
+        Chooses rows where there are more than :data:`MAX_ROWS` distinct ones.
     activation : {"sign", "erf", "cosine"}, default="sign"
+    sample_weight : ndarray of shape (n,), default=None
+        How often each row counts.
 
     Returns
     -------
     scales : ndarray of shape (n_features,)
     bias_scale : float
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the search has not ended at a maximum.
     """
+    # In units of each input's spread, so that unscaled inputs are within reach.
+    _, spread = location_and_scale(X, "X", sample_weight)
+    location, scale = location_and_scale(y, "y", sample_weight)
+    rows, y, counts, squares = distinct_rows(X / spread, (y - location) / scale, sample_weight)
     if len(y) > MAX_ROWS:
         chosen = rng.choice(len(y), MAX_ROWS, replace=False)
-        X, y = X[chosen], y[chosen]
-    # In units of each input's spread, so that unscaled inputs are within reach.
-    _, spread = location_and_scale(X, "X")
+        rows, y, counts, squares = rows[chosen], y[chosen], counts[chosen], squares[chosen]
     n_features = X.shape[1]
     n_scales = n_features + (activation == "erf")
     start = np.concatenate([np.zeros(n_scales), [0.0, np.log(0.1)]])
-    bounds = [(-_LOG_BOUND, _LOG_BOUND)] * start.size
-    location, scale = location_and_scale(y, "y")
-    arguments = (X / spread, (y - location) / scale, activation)
-    options = {"maxiter": _MAX_ITERATIONS}
     found = minimize(
-        negative_log_posterior, start, arguments, "L-BFGS-B", True, bounds=bounds, options=options
+        negative_log_posterior,
+        start,
+        (rows, y, activation, counts, squares.sum()),
+        "L-BFGS-B",
+        True,
+        bounds=[(-_LOG_BOUND, _LOG_BOUND)] * start.size,
+        options={"maxiter": _MAX_ITERATIONS},
     )
+    if not found.success:
+        warnings.warn(
+            f"The search for the input scales ended after {found.nit} steps without a maximum "
+            f"({found.message.lower().rstrip('.')}). Give input_scale as numbers, or leave out "
+            "inputs that repeat each other.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
     scales = np.exp(found.x[:-2])
     bias_scale = float(scales[n_features]) if activation == "erf" else BIAS_SCALES[activation]
     return scales[:n_features] / spread, bias_scale
