@@ -31,8 +31,9 @@ _LEAST_WIDTH = 1e-3
 """Least width of a Gaussian at a quantile, in standard deviations of the targets: ties of the
 training targets would otherwise be point masses."""
 
-_NEIGHBOURS = 50
-"""Rows, at least, that tell the scale of a point regressor's errors near a prediction."""
+_GROUPS, _ROWS_A_GROUP = 10, 50
+"""Groups of rows by prediction, at most, and rows in each, at least, that tell the scale of a point
+regressor's errors."""
 
 
 def kind_of(estimator):
@@ -76,9 +77,10 @@ class TargetSpread:
 class ErrorLaw:
     """Law of the errors of a point regressor, from rows that it was not fitted to.
 
-    An error is a scale times a standardised error. The scale at a prediction is the mean
-    absolute error of the rows whose predictions are nearest, a tenth of them and fifty at
-    least; the standardised errors of all rows are exchangeable.
+    An error is a scale times a standardised error. The scale is piecewise linear in the
+    prediction, through the mean absolute errors of ten groups of rows of similar predictions
+    (of fewer where groups would have less than fifty rows); the standardised errors of all
+    rows are exchangeable.
 
     Parameters
     ----------
@@ -88,17 +90,20 @@ class ErrorLaw:
 
     def __init__(self, predictions, errors):
         order = np.argsort(predictions, kind="stable")
-        self.predictions = predictions[order]
-        k = min(max(_NEIGHBOURS, len(order) // 10), len(order))
-        total = np.concatenate([[0.0], np.cumsum(np.abs(errors[order]))])
-        begin = np.clip(np.arange(len(order)) - k // 2, 0, len(order) - k)
-        scales = (total[begin + k] - total[begin]) / k
-        self.scales = np.maximum(scales, np.finfo(float).tiny)
-        self.quantiles = np.quantile(errors[order] / self.scales, LEVELS)
+        n_groups = max(1, min(_GROUPS, len(order) // _ROWS_A_GROUP))
+        groups = np.array_split(order, n_groups)
+        knots = np.array([predictions[rows].mean() for rows in groups])
+        scales = np.array([np.abs(errors[rows]).mean() for rows in groups])
+        # Equal predictions that fill several groups have one scale.
+        self.knots, place = np.unique(knots, return_inverse=True)
+        self.scales = np.bincount(place, weights=scales) / np.bincount(place)
+        self.scales = np.maximum(self.scales, np.finfo(float).tiny)
+        own = np.interp(predictions, self.knots, self.scales)
+        self.quantiles = np.quantile(errors / own, LEVELS)
 
     def values(self, predictions):
         """Quantiles at :data:`LEVELS` given predictions, (n_samples, 100)."""
-        scales = np.interp(predictions, self.predictions, self.scales)
+        scales = np.interp(predictions, self.knots, self.scales)
         return predictions[:, None] + scales[:, None] * self.quantiles
 
 

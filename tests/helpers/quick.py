@@ -1,6 +1,6 @@
 """Every estimator of the package, with settings that make a fit quick."""
 
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, Ridge
 
 from skbayesnn import (
     DeepWishartRegressor,
@@ -22,7 +22,7 @@ REGRESSORS = [
     StableNNRegressor(**SHORT_CHAIN, random_state=0),
     StableNNRegressorCV(alphas=(1.0,), nus=(1.0,), cv=2, **SHORT_CHAIN, random_state=0),
     StackingDistributionRegressor(
-        [("udn", UDNRegressor(max_iter=3)), ("line", LinearRegression())], cv=2, random_state=0
+        [("ols", LinearRegression()), ("ridge", Ridge())], cv=2, random_state=0
     ),
     UDNRegressor(max_iter=5, random_state=0),
 ]
