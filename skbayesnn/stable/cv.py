@@ -5,7 +5,6 @@ The cells depend on the inputs alone: those of a fold are found once and shared 
 spread it over threads, processes or a cluster.
 """
 
-import inspect
 import warnings
 from collections.abc import Callable
 from itertools import product
@@ -13,14 +12,13 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn import get_config
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state, indexable
-from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -38,7 +36,7 @@ from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.metrics import crps_scorer
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture
-from skbayesnn.stable.cv_fits import GridMember, evaluate, results_table, warn_of_failures
+from skbayesnn.stable.cv_fits import GridMember, evaluate, results_table, routed, warn_of_failures
 from skbayesnn.stable.estimator import StableNNRegressor
 from skbayesnn.stable.partitions.choice import kind_of_cells
 
@@ -234,19 +232,6 @@ class StableNNRegressorCV(
         router.add(splitter=check_cv(self.cv), method_mapping=to_split)
         return router.add(scorer=self._scorer(), method_mapping=to_score)
 
-    def _routed(self, scorer, sample_weight, groups):
-        """Keywords of the splitter and of the scorer."""
-        given = {"sample_weight": sample_weight, "groups": groups}
-        given = {name: value for name, value in given.items() if value is not None}
-        if get_config()["enable_metadata_routing"]:
-            routed = process_routing(self, "fit", **given)
-            return routed.splitter.split, routed.scorer.score
-        to_scorer = dict(given)
-        to_scorer.pop("groups", None)
-        if "sample_weight" not in inspect.signature(scorer).parameters:
-            to_scorer = {}
-        return {"groups": groups}, to_scorer
-
     @with_callbacks
     @whole_or_not_at_all
     @one_blas_thread
@@ -305,7 +290,7 @@ class StableNNRegressorCV(
         for candidate in candidates:
             self._member(StableNNRegressor, seed, **candidate)._check_parameters()
         scorer = self._scorer()
-        to_splitter, to_scorer = self._routed(scorer, sample_weight, groups)
+        to_splitter, to_scorer = routed(self, scorer, sample_weight, groups)
         splits = list(check_cv(self.cv, y, classifier=False).split(X, y, **to_splitter))
         # Decided on all rows: folds of fewer rows would be allowed what the refit is not.
         kind = kind_of_cells(self, table[weighted])

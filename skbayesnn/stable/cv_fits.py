@@ -1,5 +1,6 @@
 """The fits of a grid over α and ν, one a fold and candidate, and the table of their scores."""
 
+import inspect
 import time
 import traceback
 import warnings
@@ -7,11 +8,14 @@ import warnings
 import joblib
 import numpy as np
 from scipy.stats import rankdata
+from sklearn import get_config
 from sklearn.exceptions import FitFailedWarning
+from sklearn.utils.metadata_routing import process_routing
 
 from skbayesnn._validation import location_and_scale
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.stable.estimator import StableNNRegressor
+from skbayesnn.stable.posterior import convergence
 
 
 class GridMember(StableNNRegressor):
@@ -37,6 +41,17 @@ class GridMember(StableNNRegressor):
 
     def _warn_unless_converged(self):
         pass
+
+
+def routed(estimator, scorer, sample_weight, groups):
+    """The keywords that the splitter takes, and those that the scorer takes."""
+    if get_config()["enable_metadata_routing"]:
+        given = {"sample_weight": sample_weight, "groups": groups}
+        given = {name: value for name, value in given.items() if value is not None}
+        to = process_routing(estimator, "fit", **given)
+        return to.splitter.split, to.scorer.score
+    takes = sample_weight is not None and "sample_weight" in inspect.signature(scorer).parameters
+    return {"groups": groups}, {"sample_weight": sample_weight} if takes else {}
 
 
 def _rows(array, rows):
@@ -71,8 +86,7 @@ def evaluate(model, partition, data, train, test, scoring, caller, context):
         start = fitted = time.perf_counter()
         try:
             model.fit(X_train, y_train, sample_weight=_rows(weights, train))
-            worst, fewest = model._convergence()
-            converged = float(model._is_converged(worst, fewest))
+            worst, _, converged = convergence(model)
             fitted = time.perf_counter()
             keywords = {name: _rows(values, test) for name, values in to_scorer.items()}
             score = scorer(model, _rows(X, test), _rows(y, test), **keywords)
@@ -80,7 +94,7 @@ def evaluate(model, partition, data, train, test, scoring, caller, context):
             failure = traceback.format_exc()
         scored = time.perf_counter()
     context.call_on_fit_task_end(**told)
-    return float(score), fitted - start, scored - fitted, float(worst), converged, failure
+    return float(score), fitted - start, scored - fitted, float(worst), float(converged), failure
 
 
 def warn_of_failures(errors):

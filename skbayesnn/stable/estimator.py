@@ -1,47 +1,30 @@
 """``StableNNRegressor``: what a user sees of the stable network."""
 
-import warnings
 from copy import deepcopy
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, FloatArray, Seed
 from skbayesnn._validation import (
-    BOOLEAN,
-    N_JOBS,
-    Interval,
-    Options,
     check_parameters,
     check_sample_weight,
     location_and_scale,
     positive,
 )
-from skbayesnn.base import POINT_ESTIMATES, ProbabilisticRegressorMixin
+from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.stable.partitions.choice import make_partition
-from skbayesnn.stable.partitions.sampled import ACTIVATIONS
-from skbayesnn.stable.posterior import fitted_attributes
-from skbayesnn.stable.samplers.chain import run_chain, sweep_blocks
-from skbayesnn.stable.samplers.metropolis import MetropolisChain
+from skbayesnn.stable.posterior import sample_posterior, warn_unless_converged
 from skbayesnn.stable.samplers.problem import Prior
-
-_MAX_MONITORED = 100
-_MAX_R_HAT = 1.01
-_MIN_EFFECTIVE = 400
-# What may change from one fit to the next that continues its chains.
-_FREE = {"n_warmup", "n_posterior_draws", "thin", "point_estimate", "warm_start", "n_jobs"} | {
-    "random_state"
-}
+from skbayesnn.stable.settings import CONSTRAINTS, check_unchanged, model_parameters
 
 
 class StableNNRegressor(
@@ -249,28 +232,7 @@ class StableNNRegressor(
         self.random_state = random_state
 
     def _check_parameters(self):
-        check_parameters(
-            self,
-            {
-                "alpha": [Interval(Real, 0, 2, "right"), Options(("sample",))],
-                "nu": [positive(), Options(("sample",))],
-                "cells": [Options(("auto", "line", "plane", "sampled"))],
-                "n_units": [positive(Integral)],
-                "activation": [Options(tuple(ACTIVATIONS))],
-                "move_units": BOOLEAN,
-                "sampler": [Options(("gibbs", "metropolis"))],
-                "noise_variance": [positive(), Options(("sample",))],
-                "normalize_X": BOOLEAN,
-                "normalize_y": BOOLEAN,
-                "point_estimate": POINT_ESTIMATES,
-                "n_chains": [positive(Integral)],
-                "n_warmup": [Interval(Integral, 0, None, "left")],
-                "n_posterior_draws": [positive(Integral)],
-                "thin": [positive(Integral)],
-                "warm_start": BOOLEAN,
-                "n_jobs": N_JOBS,
-            },
-        )
+        check_parameters(self, CONSTRAINTS)
 
     @with_callbacks
     @whole_or_not_at_all
@@ -323,7 +285,8 @@ class StableNNRegressor(
         alpha, nu = (None if v == "sample" else float(v) for v in (self.alpha, self.nu))
         prior = Prior(alpha, nu, log_noise)
         if self.warm_start and hasattr(self, "_ends"):
-            partition, starts = self._continued(X, standardised, weights)
+            check_unchanged(self, X, standardised, weights)
+            partition, starts = self.cells_, deepcopy(self._ends)
             n_warmup = 0
         else:
             *chains, rng = spawn_generators(self.random_state, self.n_chains + 1)
@@ -332,40 +295,12 @@ class StableNNRegressor(
             n_warmup = self.n_warmup
         self.input_scale_ = np.broadcast_to(partition.inputs.scale, X.shape[1]).copy()
         self.bias_scale_ = partition.bias_scale
-        n_rows = len(partition.rows)
-        monitored = np.unique(np.linspace(0, n_rows - 1, min(n_rows, _MAX_MONITORED)).astype(int))
-        n_kept = -(-self.n_posterior_draws // self.n_chains)
-        make_chain = MetropolisChain if self.sampler == "metropolis" else partition.chain
-        chains = [
-            make_chain(
-                partition, prior, state, partition.new_record(monitored, n_kept, self.thin), rng
-            )
-            for state, rng in starts
-        ]
-
-        def attributes(records):
-            return fitted_attributes(partition, prior, records, self._scale)
-
-        n_blocks = len(sweep_blocks(n_warmup, n_kept * self.thin))
         context = self._init_callback_context(max_subtasks=self.n_chains, sequential_subtasks=False)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        # One BLAS thread: more do not pay on systems of this size, and chains that run
-        # side by side would fight for the cores.
-        records = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(run_chain)(
-                chain,
-                n_warmup,
-                self,
-                (X, y),
-                context.subcontext(task_name="chain", task_id=i, max_subtasks=n_blocks),
-                attributes,
-            )
-            for i, chain in enumerate(chains)
-        )
-        for name, value in attributes(records).items():
+        found, ends = sample_posterior(self, partition, prior, starts, n_warmup, (X, y), context)
+        for name, value in found.items():
             setattr(self, name, value)
-        self._ends = [(chain.state, chain.rng) for chain in chains]
-        self._fitted_with = self._model_parameters()
+        self._ends, self._fitted_with = ends, model_parameters(self)
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
         self._warn_unless_converged()
         return self
@@ -374,46 +309,8 @@ class StableNNRegressor(
         """The cells of the scaled rows; y is standardised."""
         return make_partition(self, X, y, sample_weight, rng)
 
-    def _model_parameters(self):
-        parameters = self.get_params(deep=False)
-        return {name: parameters[name] for name in set(parameters) - _FREE}
-
-    def _continued(self, X, y, sample_weight):
-        """The partition of the last fit, and where its chains ended."""
-        now = self._model_parameters()
-        changed = [k for k, v in self._fitted_with.items() if not np.array_equal(v, now[k])]
-        if changed or not self.cells_.is_of(X, y, sample_weight):
-            what = f"the parameters {sorted(changed)}" if changed else "X, y or sample_weight"
-            raise ValueError(
-                "warm_start=True continues the chains of the last fit, but "
-                f"{what} have changed since. Use warm_start=False to begin anew."
-            )
-        return self.cells_, deepcopy(self._ends)
-
-    def _convergence(self):
-        """The largest R-hat and the least effective sample size of all that is followed."""
-        r_hats = [self.r_hat_.max(), *self.parameter_r_hat_.values()]
-        sizes = [self.effective_sample_size_.min(), self.tail_effective_sample_size_.min()]
-        sizes += self.parameter_effective_sample_size_.values()
-        sizes += self.parameter_tail_effective_sample_size_.values()
-        return np.max(r_hats), np.min(sizes)
-
-    @staticmethod
-    def _is_converged(worst, fewest):
-        # Written so that NaN, from fewer than four sweeps, counts as no.
-        return bool(worst <= _MAX_R_HAT and fewest >= _MIN_EFFECTIVE)
-
     def _warn_unless_converged(self):
-        worst, fewest = self._convergence()
-        if not self._is_converged(worst, fewest):
-            warnings.warn(
-                f"The chains may not have converged: R-hat is {worst:.3f} (1 is best, up to "
-                f"{_MAX_R_HAT} is good) and the least effective sample size {fewest:.0f} "
-                f"({_MIN_EFFECTIVE} or more is good). Set warm_start=True and fit again, which "
-                "continues the chains, or increase n_warmup and thin.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        warn_unless_converged(self)
 
     @one_blas_thread
     def predict_distribution(self, X: ArrayLike) -> PredictiveMixture:

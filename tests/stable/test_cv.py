@@ -6,9 +6,10 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import config_context
 from sklearn.callback import ProgressBar
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.exceptions import ConvergenceWarning, FitFailedWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -251,3 +252,79 @@ def test_bad_input():
         short(scoring=lambda estimator, X, y: np.nan).fit(X, y)
     with pytest.raises(ValueError, match="features"):
         short((1.1,), (1.0,)).fit(X, y).predict(np.column_stack([X, X]))
+
+
+@unconverged
+def test_groups_stay_together():
+    X, y = jumps(30)
+    groups = np.arange(30) % 5
+    expected = short(cv=list(GroupKFold(3).split(X, y, groups))).fit(X, y)
+    model = short(cv=GroupKFold(3)).fit(X, y, groups=groups)
+    scores = model.cv_results_["mean_test_score"]
+    np.testing.assert_array_equal(scores, expected.cv_results_["mean_test_score"])
+    with pytest.raises(ValueError, match="groups"):
+        short(cv=GroupKFold(3)).fit(X, y)
+    with config_context(enable_metadata_routing=True):
+        network = short(cv=GroupKFold(3), scoring=crps_scorer.set_score_request(sample_weight=True))
+        network.set_fit_request(sample_weight=True)
+        pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), network)
+        pipeline.fit(X, y, groups=groups, sample_weight=np.ones(30))
+        routed = pipeline[-1].cv_results_["mean_test_score"]
+        # A group that no splitter asks for is an error, as everywhere.
+        with pytest.raises(TypeError, match="groups"):
+            short().fit(X, y, groups=groups)
+    np.testing.assert_allclose(routed, scores, rtol=1e-6)
+
+
+@unconverged
+def test_weights_go_to_the_fits_and_to_the_scorer():
+    X, y = jumps(24)
+    weights = np.where(np.arange(24) % 4 == 0, 3.0, 1.0)
+    seen = []
+
+    def scorer(estimator, X, y, sample_weight=None):
+        seen.append(sample_weight)
+        return crps_scorer(estimator, X, y, sample_weight)
+
+    model = short((1.1,), (1.0,), scoring=scorer).fit(X, y, weights)
+    np.testing.assert_array_equal(np.concatenate(seen), weights)
+    expected = StableNNRegressor(1.1, 1.0, **SHORT).fit(X, y, weights)
+    np.testing.assert_array_equal(model.predict(X), expected.predict(X))
+    # A scorer without weights is not given them.
+    short((1.1,), (1.0,), scoring=lambda e, X, y: e.score(X, y)).fit(X, y, weights)
+
+
+@unconverged
+def test_a_fit_that_fails_does_not_stop_the_grid(monkeypatch):
+    X, y = jumps(24)
+    fit = StableNNRegressor.fit
+
+    def fail_at_two(self, *data, **weights):
+        if self.alpha == 2.0:
+            raise np.linalg.LinAlgError("no factor")
+        return fit(self, *data, **weights)
+
+    monkeypatch.setattr(StableNNRegressor, "fit", fail_at_two)
+    with pytest.warns(FitFailedWarning, match="6 fits or scores of the grid failed") as told:
+        model = short().fit(X, y)
+    assert "no factor" in str(told[0].message)
+    assert model.alpha_ == 1.1
+    assert np.isnan(model.cv_results_["mean_test_score"]).sum() == 2
+    with (
+        pytest.warns(FitFailedWarning),
+        pytest.raises(ValueError, match="score that is a number"),
+    ):
+        short(alphas=(2.0,)).fit(X, y)
+
+
+@unconverged
+def test_the_kind_of_cells_is_decided_on_all_rows(monkeypatch):
+    """Folds of 144 rows could be exact, the refit of 180 could not."""
+
+    def refuse(*data):
+        raise AssertionError("exact cells")
+
+    monkeypatch.setattr(choice, "FaceCells", refuse)
+    model = short((1.1,), (1.0,), cv=5).fit(*jumps(180, 2))
+    assert model.best_estimator_.cells_.log_masses.size == 30
+    assert np.isfinite(model.best_score_)

@@ -1,8 +1,13 @@
 """R-hat and effective sample size on chains whose answers are known."""
 
 import numpy as np
+import pytest
 
-from skbayesnn.stable.diagnostics import effective_sample_size, r_hat
+from skbayesnn.stable.diagnostics import (
+    effective_sample_size,
+    r_hat,
+    tail_effective_sample_size,
+)
 
 
 def autoregression(rho, n_chains=4, n_draws=5000, seed=0):
@@ -52,3 +57,25 @@ def test_constant_and_short_chains():
     assert r_hat(np.zeros((2, 50, 1)))[0] <= 1.0
     assert np.isnan(r_hat(np.zeros((2, 3, 1)))[0])
     assert np.isnan(effective_sample_size(np.zeros((2, 3, 1)))[0])
+
+
+def test_chains_that_differ_in_spread_are_told_apart():
+    rng = np.random.default_rng(0)
+    draws = rng.standard_normal((4, 1000, 2))
+    draws[:2, :, 1] *= 3.0
+    same, different = r_hat(draws)
+    assert same < 1.01
+    assert different > 1.05
+
+
+def test_the_tails_of_a_sticky_chain_are_worth_less():
+    """Excursions to the tails that last: the bulk is that of independent draws."""
+    rng = np.random.default_rng(0)
+    draws = rng.uniform(-1, 1, size=(4, 2000, 1))
+    independent = tail_effective_sample_size(draws)[0]
+    # The indicator of the largest twentieth has the variance of independent draws.
+    assert independent == pytest.approx(8000, rel=0.2)
+    for chain in draws:
+        chain[100:200] += 3.0
+    assert tail_effective_sample_size(draws)[0] < 0.1 * effective_sample_size(draws)[0] + 100
+    assert tail_effective_sample_size(np.zeros((2, 100, 1)))[0] == 200

@@ -15,7 +15,7 @@ from skbayesnn.numerics.stable_laws import (
 from skbayesnn.stable.partitions.line import LineCells
 from skbayesnn.stable.partitions.plane import cells as plane
 from skbayesnn.stable.partitions.plane.partition import FaceCells
-from skbayesnn.stable.samplers.hyper import ALPHAS
+from skbayesnn.stable.samplers.hyper import ALPHAS, HyperMoves
 from skbayesnn.stable.samplers.problem import Prior
 from skbayesnn.stable.samplers.transport import logit_curve, transport
 
@@ -53,7 +53,7 @@ def line_function(cells, weights):
 
 
 KINDS = {
-    "line": (lambda rng: LineCells(np.sort(rng.normal(size=6))[:, None]), line_function, 100, 50),
+    "line": (lambda rng: LineCells(np.sort(rng.normal(size=6))[:, None]), line_function, 60, 40),
     "plane": (
         lambda rng: FaceCells(np.unique(rng.integers(0, 3, size=(6, 2)) - 1.0, axis=0)),
         lambda cells, weights: plane.signs_times(cells.arrangement, weights),
@@ -163,3 +163,17 @@ def test_values_are_checked():
     for name in ("alpha", "nu"):
         with pytest.raises(ValueError, match=name):
             StableNNRegressor(**{name: "learn"}).fit(X, y)
+
+
+def test_every_proposal_changes_what_is_sampled():
+    """Also where ν alone is: two fifths of its proposals used to be the present value."""
+    rng = np.random.default_rng(0)
+    cells = LineCells(np.linspace(-1, 1, 5)[:, None])
+    for alpha, nu in ((1.1, None), (None, 1.0), (None, None)):
+        prior = Prior(alpha, nu, 0.0)
+        state = cells.start(prior, rng)
+        state.alpha[0] = 1.1
+        moves = HyperMoves(prior, cells.log_masses, state, rng)
+        changed = [moves._propose() != (1.1, state.log_nu[0]) for _ in range(300)]
+        # Steps on the grid of α round to zero now and then.
+        assert np.mean(changed) > (0.99 if alpha else 0.7)

@@ -6,7 +6,7 @@ splits it, so a draw of the weights is all that a prediction needs:
 
     f(x) = Σ_l w_l h(b_l + w_l · x),    h the sign, the error function or a cosine.
 
-The hyperplanes (b_l, w_l) stay as they were drawn, or move with the chain (``unit_moves``).
+The hyperplanes (b_l, w_l) stay as they were drawn, or move with the chain (``samplers.units``).
 """
 
 from math import log, pi, sqrt

@@ -9,12 +9,16 @@ import numpy as np
 from scipy.linalg import LinAlgError, lapack
 
 
-def _factor(system):
+def factor(system):
     """Lower Cholesky factor, exact or an error: jitter would be noise that the chain ignores."""
-    factor, info = lapack.dpotrf(system.T, lower=1, overwrite_a=1)
+    lower, info = lapack.dpotrf(system.T, lower=1, overwrite_a=1)
     if info != 0:
-        raise LinAlgError("The covariance of the rows given the weights has no Cholesky factor.")
-    return factor
+        raise LinAlgError(
+            "The covariance of the rows has no Cholesky factor: weights are beyond all digits "
+            "beside the noise. Give a larger noise_variance or a smaller nu, or scale X and y "
+            "(normalize_X=True, normalize_y=True)."
+        )
+    return lower
 
 
 class JointByRows:
@@ -38,7 +42,7 @@ class JointByRows:
         self.noise = noise
         system = self.gram.copy()
         system.flat[:: system.shape[0] + 1] += noise
-        self.factor = _factor(system)
+        self.factor = factor(system)
         white, _ = lapack.dtrtrs(self.factor, self.y, lower=1)
         return -np.log(np.diag(self.factor)).sum() - 0.5 * white @ white
 
@@ -75,7 +79,7 @@ class JointByUnits:
         """Factor the system for this noise variance; return the log evidence of y."""
         system = self.gram / noise
         system.flat[:: system.shape[0] + 1] += 1.0
-        self.factor = _factor(system)
+        self.factor = factor(system)
         self.white, _ = lapack.dtrtrs(self.factor, self.linear / noise, lower=1)
         quadratic = self.y @ self.y / noise - self.white @ self.white
         log_determinant = np.log(np.diag(self.factor)).sum() + 0.5 * self.y.size * log(noise)

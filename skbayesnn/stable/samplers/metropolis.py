@@ -16,11 +16,12 @@ without a cell of this kind before it is moved.
 from math import exp, log
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.linalg import cho_solve, solve_triangular
 
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.numerics.rank_one import error_growth, is_spent, shift_inverse
 from skbayesnn.stable.samplers.chain import Chain
+from skbayesnn.stable.samplers.joint_weights import factor
 from skbayesnn.stable.samplers.scales import (
     draw_log_noise,
     log_noise_prior,
@@ -170,7 +171,7 @@ class MarginalLaw:
         design = signs[small] * self.scale[:, None]
         system = design.T @ design
         system.flat[:: y.size + 1] += self.noise
-        self.factor = cholesky(system, lower=True, overwrite_a=True, check_finite=False)
+        self.factor = factor(system)
         white = solve_triangular(
             self.factor, np.column_stack([signs[large].T, y]), lower=True, check_finite=False
         )
@@ -179,7 +180,7 @@ class MarginalLaw:
         precision.flat[:: len(precision) + 1] += (
             np.exp(-log_variances[large]) + _LEAST_PRECISION * n_rows / self.noise
         )
-        self.large_factor = cholesky(precision, lower=True, check_finite=False)
+        self.large_factor = factor(precision)
         linear = solve_triangular(
             self.large_factor, self.white_signs.T @ white_y, lower=True, check_finite=False
         )

@@ -6,7 +6,7 @@ point is positive, f(x) has w' - w'' and w' | w ~ N(R w, R (1-R) v).
 """
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.linalg import cho_solve, solve_triangular
 
 from skbayesnn.stable.partitions.base import AS_IT_IS, Partition
 from skbayesnn.stable.partitions.bridge import groups, split_draws
@@ -14,6 +14,7 @@ from skbayesnn.stable.partitions.families import Families
 from skbayesnn.stable.partitions.plane import cells as plane
 from skbayesnn.stable.partitions.plane import split as plane_split
 from skbayesnn.stable.samplers.collapsed import CollapsedChain
+from skbayesnn.stable.samplers.joint_weights import factor
 from skbayesnn.stable.samplers.line import MAX_LOG_VARIANCE
 
 # Joint draws at m new points need the n + m points' cells: about (n + m)²/2, some 1000 bytes
@@ -117,9 +118,9 @@ class FaceCells(Partition):
         for d, log_nu in enumerate(draws.log_nu):
             # A common factor of all variances: the noise is seen in its units.
             noise = np.exp(draws.log_noise[d] - log_nu)
-            factor = cholesky(gram + np.diag(noise / problem.counts), lower=True)
-            means[:, d] = cross.T @ cho_solve((factor, True), problem.y)
-            explained = solve_triangular(factor, cross, lower=True)
+            lower = factor(gram + np.diag(noise / problem.counts))
+            means[:, d] = cross.T @ cho_solve((lower, True), problem.y)
+            explained = solve_triangular(lower, cross, lower=True)
             # Below zero by rounding at most.
             out[:, d] = np.exp(log_nu) * np.maximum(
                 variances.sum() - (explained**2).sum(axis=0), 0.0
