@@ -77,13 +77,19 @@ def by_case(rows):
     return cases
 
 
+def broken(row, cases):
+    """All that a fit breaks; ``cases`` are those of ``by_case``."""
+    if not is_ours(row):
+        return []
+    beside = [] if row["failed"] else broken_beside_peers(row, cases[case_of(row)])
+    return broken_by_itself(row) + beside
+
+
 def broken_promises(rows):
     """One line for each promise that a fit of ours breaks."""
     cases, lines = by_case(rows), []
-    for row in filter(is_ours, rows):
-        phrases = broken_by_itself(row)
-        if not row["failed"]:
-            phrases += broken_beside_peers(row, cases[case_of(row)])
+    for row in rows:
+        phrases = broken(row, cases)
         place = f"{row['problem']}, {row['size']} ({row['n_rows']:.0f} rows), seed {row['seed']}"
         lines += [f"{row['model']}: {place}: {phrase}" for phrase in phrases]
     return lines + _shares_near_best(cases)
@@ -106,19 +112,22 @@ def _shares_near_best(cases):
     return lines
 
 
-def cell(rows):
-    """Means over seeds: the gap, and coverage of 90 % intervals or the calibration error."""
+def cell(rows, cases):
+    """Means over seeds: the gap, and coverage of 90 % intervals or the calibration error.
+
+    Bold where one of the fits breaks a promise.
+    """
     if any(row["failed"] for row in rows):
         return "failed"
     second = "calibration error" if rows[0]["problem"] in CLASSIFICATION else "coverage 90"
     gap, value = (np.mean([row[key] for row in rows]) for key in ("gap", second))
     text = f"{gap:.2f} · {value:.{3 if second != 'coverage 90' else 2}f}"
-    return f"**{text}**" if is_ours(rows[0]) and any(map(broken_by_itself, rows)) else text
+    return f"**{text}**" if any(broken(row, cases) for row in rows) else text
 
 
 def markdown(rows):
     """The table: a row a problem and size, a column a model; regression, then classification."""
-    lines = []
+    lines, cases = [], by_case(rows)
     for title, of_classes in (
         ("log density below the truth · coverage of 90 % intervals", False),
         ("log loss above the truth · calibration error", True),
@@ -136,7 +145,8 @@ def markdown(rows):
         for name, size in sorted(
             groups, key=lambda key: (list(PROBLEMS).index(key[0]), SIZES.index(key[1]))
         ):
-            cells = [cell(groups[name, size][m]) if m in groups[name, size] else "" for m in models]
+            fits = [groups[name, size].get(model) for model in models]
+            cells = ["" if f is None else cell(f, cases) for f in fits]
             lines.append(f"| {name} | {size} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
