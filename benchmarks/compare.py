@@ -47,7 +47,7 @@ from skbayesnn import (
 OURS = {
     "StableNN": StableNNRegressor(
         alpha=1.8, nu=5.0, activation="erf", input_scale="evidence", move_units=True,
-        n_units=300, n_chains=2, n_warmup=800, n_draws=200, thin=2, random_state=0,
+        n_units=300, n_chains=2, n_warmup=800, n_posterior_draws=400, thin=2, random_state=0,
     ),
     "UDN": UDNRegressor(random_state=0),
     "5 UDN": EnsembleRegressor(UDNRegressor(), n_estimators=5, random_state=0),

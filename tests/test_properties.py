@@ -19,9 +19,9 @@ from skbayesnn import (
     UDNRegressor,
 )
 
-SHORT_CHAIN = {"n_chains": 1, "n_warmup": 20, "n_draws": 20, "n_units": 30}
+SHORT_CHAIN = {"n_chains": 1, "n_warmup": 20, "n_posterior_draws": 20, "n_units": 30}
 REGRESSORS = [
-    DeepWishartRegressor(n_epochs=2, random_state=0),
+    DeepWishartRegressor(max_iter=2, random_state=0),
     EnsembleRegressor(UDNRegressor(max_iter=3), n_estimators=2, random_state=0),
     SIPRegressor(max_iter=3, random_state=0),
     StableNNRegressor(**SHORT_CHAIN, random_state=0),

@@ -17,9 +17,9 @@ from skbayesnn import (
     UDNRegressor,
 )
 
-SHORT_CHAIN = {"n_chains": 1, "n_warmup": 20, "n_draws": 20}
+SHORT_CHAIN = {"n_chains": 1, "n_warmup": 20, "n_posterior_draws": 20}
 ESTIMATORS = [
-    DeepWishartRegressor(n_epochs=2, random_state=0),
+    DeepWishartRegressor(max_iter=2, random_state=0),
     EnsembleRegressor(UDNRegressor(max_iter=5), n_estimators=1, random_state=0),
     SIPRegressor(max_iter=3, random_state=0),
     StableNNRegressor(**SHORT_CHAIN, random_state=0),

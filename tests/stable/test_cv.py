@@ -15,11 +15,18 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skbayesnn import StableNNRegressor, StableNNRegressorCV
 from skbayesnn.metrics import crps_scorer, log_predictive_density_scorer
-from skbayesnn.stable import geometry
-from skbayesnn.stable.line_cells import LineCells
+from skbayesnn.stable.partitions import choice
+from skbayesnn.stable.partitions.line import LineCells
 
 unconverged = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-SHORT = {"n_warmup": 40, "n_draws": 20, "thin": 2, "n_chains": 2, "n_units": 30, "random_state": 0}
+SHORT = {
+    "n_warmup": 40,
+    "n_posterior_draws": 40,
+    "thin": 2,
+    "n_chains": 2,
+    "n_units": 30,
+    "random_state": 0,
+}
 
 
 def short(alphas=(1.1, 2.0), nus=(0.5, 2.0), **parameters):
@@ -39,7 +46,14 @@ def jumps(n=40, n_features=1):
 @parametrize_with_checks(
     [
         StableNNRegressorCV(
-            (1.0, 2.0), (1.0,), cv=2, n_units=20, n_warmup=20, n_draws=20, thin=1, n_chains=1
+            (1.0, 2.0),
+            (1.0,),
+            cv=2,
+            n_units=20,
+            n_warmup=20,
+            n_posterior_draws=20,
+            thin=1,
+            n_chains=1,
         )
     ]
 )
@@ -82,21 +96,20 @@ def test_the_grid_is_that_of_grid_search(n_features):
 def test_cells_are_found_once_a_fold(monkeypatch):
     made = []
 
-    def count(rows):
-        made.append(len(rows))
-        return LineCells(rows)
+    def count(X, *rest):
+        made.append(len(X))
+        return LineCells(X, *rest)
 
-    monkeypatch.setattr(geometry, "LineCells", count)
+    monkeypatch.setattr(choice, "LineCells", count)
     short().fit(*jumps(30))
     # Three folds of 20 rows, and the refit; not twelve of them.
     assert made == [20, 20, 20, 30]
 
 
 @unconverged
-def test_the_default_score_is_the_crps_on_shuffled_folds():
+def test_the_default_score_is_the_crps_on_folds_in_the_order_of_the_rows():
     X, y = jumps()
-    X, y = X[np.argsort(X[:, 0])], y[np.argsort(X[:, 0])]
-    expected = short(cv=KFold(3, shuffle=True, random_state=0), scoring=crps_scorer).fit(X, y)
+    expected = short(cv=KFold(3), scoring=crps_scorer).fit(X, y)
     model = short().fit(X, y)
     np.testing.assert_array_equal(
         model.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"]
@@ -163,7 +176,7 @@ def test_the_grid_runs_on_a_dask_cluster():
 
 def test_one_warning_tells_about_the_chains_of_the_grid():
     with pytest.warns(ConvergenceWarning) as told:
-        short(n_draws=2).fit(*jumps(30))
+        short(n_posterior_draws=4).fit(*jumps(30))
     texts = [str(w.message) for w in told]
     assert sum("12 of 12 fits of the grid" in text for text in texts) == 1
     # And the refit tells about its own.
@@ -172,7 +185,12 @@ def test_one_warning_tells_about_the_chains_of_the_grid():
 
 def test_it_has_the_parameters_of_the_network():
     network, grid = StableNNRegressor().get_params(), StableNNRegressorCV().get_params()
-    assert set(network) - {"alpha", "nu"} == set(grid) - {"alphas", "nus", "cv", "scoring"}
+    assert set(network) - {"alpha", "nu", "warm_start"} == set(grid) - {
+        "alphas",
+        "nus",
+        "cv",
+        "scoring",
+    }
     for name in set(network) & set(grid):
         assert network[name] == grid[name]
 
@@ -210,7 +228,7 @@ def test_progress_bar_shows_the_grid(capfd):
         ({"alphas": [1.1, 2.5]}, "'alphas'.*Got"),
         ({"alphas": "high"}, "'alphas'.*Got 'high'"),
         ({"nus": (0.0,)}, r"'nus'.*in the range \(0, inf\)"),
-        ({"cv": 1}, "'cv'.*at least 2 folds"),
+        ({"cv": 1}, "k-fold cross-validation requires at least one train/test split"),
         ({"cv": 31}, "n_splits=31 greater than the number of samples"),
         ({"scoring": "accuracy_of_taste"}, "scoring"),
         ({"n_jobs": "all"}, "'n_jobs'.*StableNNRegressorCV"),

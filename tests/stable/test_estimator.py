@@ -23,7 +23,7 @@ def short(**parameters):
     """A model that is quick to fit."""
     defaults = {
         "n_warmup": 60,
-        "n_draws": 30,
+        "n_posterior_draws": 60,
         "thin": 2,
         "n_chains": 2,
         "n_units": 60,
@@ -55,8 +55,10 @@ def table():
 @pytest.mark.filterwarnings("ignore:The rows of X are nearly the same")
 @parametrize_with_checks(
     [
-        StableNNRegressor(n_warmup=150, n_draws=150),
-        StableNNRegressor(0.6, cells="sampled", n_units=50, n_warmup=50, n_draws=25),
+        StableNNRegressor(n_warmup=150, n_posterior_draws=150, n_chains=1),
+        StableNNRegressor(
+            0.6, cells="sampled", n_units=50, n_warmup=50, n_posterior_draws=50, n_chains=2
+        ),
     ]
 )
 def test_scikit_learns_checks(estimator, check):
@@ -209,8 +211,8 @@ def test_awkward_data_fit():
 def test_badly_scaled_inputs_fit_and_say_what_to_do(scale, n_features):
     rng = np.random.default_rng(0)
     X, y = scale * (3 + rng.normal(size=(30, n_features))), rng.normal(size=30)
-    with pytest.warns(UserWarning, match="StandardScaler"):
-        model = short().fit(X, y)
+    with pytest.warns(UserWarning, match="Use normalize_X=True"):
+        model = short(normalize_X=False).fit(X, y)
     assert np.isfinite(model.predict_quantiles(X)).all()
 
 
@@ -227,10 +229,10 @@ def test_badly_scaled_inputs_fit_and_say_what_to_do(scale, n_features):
         ("sampler", "hmc", "must be one of {'gibbs', 'metropolis'}"),
         ("noise_variance", 0.0, r"\(0, inf\) or one of {'sample'}"),
         ("normalize_y", 1, "one of {True, False}"),
-        ("point_estimate", "mode", "one of {'median', 'mean'}"),
+        ("point_estimate", "mode", "one of {'mean', 'median'}"),
         ("n_chains", 1.5, "must be an int"),
         ("n_warmup", -1, r"\[0, inf\)"),
-        ("n_draws", 0, r"\[1, inf\)"),
+        ("n_posterior_draws", 0, r"\[1, inf\)"),
         ("thin", True, "must be an int"),
         ("n_jobs", "two", "or one of {None}"),
     ],
@@ -270,7 +272,7 @@ def test_bad_input(jumps):
 
 def test_short_chains_are_warned_about(jumps):
     with pytest.warns(ConvergenceWarning, match="Increase n_warmup"):
-        short(n_draws=2).fit(*jumps)
+        short(n_posterior_draws=4).fit(*jumps)
 
 
 @unconverged
@@ -313,7 +315,7 @@ def test_progress_bar_shows_chains_and_sweeps(jumps, capfd):
 def test_callbacks_score_the_fit_so_far_and_may_stop_it(jumps):
     X, y = jumps
     monitor = ScoringMonitor(scoring="r2")
-    model = short(n_draws=300, thin=1, n_chains=1).set_callbacks(monitor).fit(X, y)
+    model = short(n_posterior_draws=300, thin=1, n_chains=1).set_callbacks(monitor).fit(X, y)
     scores = monitor.get_logs(select="most_recent").data_as_pandas
     assert scores["r2"].iloc[-1] == pytest.approx(model.score(X, y), abs=0.02)
 
@@ -332,7 +334,7 @@ def test_callbacks_score_the_fit_so_far_and_may_stop_it(jumps):
         def teardown(self, estimator, context):
             """Nothing to clean up."""
 
-    model = short(n_warmup=150, n_draws=200).set_callbacks(StopAtOnce()).fit(X, y)
+    model = short(n_warmup=150, n_posterior_draws=400).set_callbacks(StopAtOnce()).fit(X, y)
     # A block of 100 sweeps after the warm-up: 50 draws of each of two chains.
     assert model.noise_variance_draws_.shape == (100,)
     assert np.isfinite(model.predict(X)).all()

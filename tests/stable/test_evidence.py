@@ -8,7 +8,7 @@ from scipy.optimize import approx_fprime
 from sklearn.gaussian_process.kernels import RBF
 
 from skbayesnn import StableNNRegressor
-from skbayesnn.stable.evidence import best_scales, negative_log_posterior
+from skbayesnn.stable.input_scales import best_scales, negative_log_posterior
 
 
 def oblique(n, n_features, seed):
@@ -89,7 +89,12 @@ def test_scales_of_the_inputs_help_the_fit():
     errors = []
     for scale in (1.0, "evidence"):
         model = StableNNRegressor(
-            input_scale=scale, n_units=300, n_chains=2, n_warmup=200, n_draws=50, random_state=0
+            input_scale=scale,
+            n_units=300,
+            n_chains=2,
+            n_warmup=200,
+            n_posterior_draws=100,
+            random_state=0,
         )
         with pytest.warns(match="converged"):
             model.fit(X[train], y[train])
@@ -102,7 +107,8 @@ def test_scales_of_the_inputs_help_the_fit():
 def test_given_scales_are_scales_of_the_inputs():
     X, y = oblique(30, 2, 3)
     scale = [2.0, 0.5]
-    options = {"n_chains": 1, "n_warmup": 20, "n_draws": 20, "random_state": 0}
+    options = {"n_chains": 1, "n_warmup": 20, "n_posterior_draws": 20, "random_state": 0}
+    options["normalize_X"] = False
     with pytest.warns(match="converged"):
         model = StableNNRegressor(input_scale=scale, **options).fit(X, y)
     with pytest.warns(match="converged"):

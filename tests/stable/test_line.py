@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from chains import draws_at
 from kernels import arc_cosine_kernel, gaussian_process
 
 from skbayesnn.numerics.random import spawn_generators
-from skbayesnn.stable import line
-from skbayesnn.stable.chain import Prior, make_problem
-from skbayesnn.stable.line_cells import LineCells
+from skbayesnn.stable.partitions.line import LineCells
+from skbayesnn.stable.samplers import line
+from skbayesnn.stable.samplers.problem import Prior
 
 
 def sign_matrix(n):
@@ -109,19 +110,10 @@ def test_covariance_is_the_arc_cosine_kernel():
 def test_gaussian_limit_is_the_gaussian_process(inputs):
     x = np.array(inputs)
     y = np.sin(3 * x) + x
-    counts = np.ones(x.size)
     prior = Prior(2.0, 1.7, np.log(0.05))
-    cells = LineCells(x[:, None])
-    problem = make_problem(prior, cells.log_masses, y, counts, 0.0)
+    cells = LineCells(x[:, None], y)
     new = np.concatenate([np.linspace(-5, 5, 41), x, [-1e6, 1e6, 0.0]])[:, None]
-    mean, var = cells.predict(
-        problem,
-        np.zeros((1, x.size), np.float32),
-        np.log([0.05]),
-        np.array([0.5]),
-        new,
-        np.zeros(1),
-    )
+    mean, var = cells.predict(draws_at(prior, 1, log_scales=np.zeros((1, x.size))), new)
     expected, expected_var = gaussian_process(x[:, None], y, new, 0.05, 1.7)
     np.testing.assert_allclose(mean[:, 0], expected, atol=1e-8)
     np.testing.assert_allclose(var[:, 0], expected_var, atol=1e-8)
@@ -131,17 +123,15 @@ def test_predictions_at_the_inputs_are_the_moments():
     rng = spawn_generators(0, 1)[0]
     x = np.sort(rng.normal(size=8))
     y = rng.normal(size=8)
-    cells = LineCells(x[:, None])
-    problem = make_problem(Prior(1.1, 1.0, None), cells.log_masses, y, np.ones(8), 0.0)
+    cells = LineCells(x[:, None], y)
     log_scales = rng.normal(size=(3, 8)).astype(np.float32)
     log_noise = np.array([-2.0, -1.0, 0.0])
-    mean, var = cells.predict(
-        problem, log_scales, log_noise, np.full(3, 0.3), x[:, None], np.zeros(3)
-    )
+    draws = draws_at(Prior(1.1, 1.0, 0.0), 3, log_scales=log_scales, log_noise=log_noise)
+    mean, var = cells.predict(draws, x[:, None])
     for d in range(3):
         noise = np.full(8, np.exp(log_noise[d]))
         expected, expected_var, _ = line.function_moments(
-            y, noise, 4 * np.exp(problem.log_units + log_scales[d])
+            y, noise, 4 * np.exp(cells.problem(1.1, 0.0).log_units + log_scales[d])
         )
         np.testing.assert_allclose(mean[:, d], expected, atol=1e-12)
         np.testing.assert_allclose(var[:, d], expected_var, atol=1e-12)
