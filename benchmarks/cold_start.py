@@ -26,7 +26,7 @@ ESTIMATORS = {
     "UDNRegressor": (3, "UDNRegressor(max_iter=5)"),
     "UDNClassifier": (3, "UDNClassifier(max_iter=5)"),
     "SIPRegressor": (3, "SIPRegressor(max_iter=50, n_draws=20)"),
-    "DeepWishartRegressor": (3, "DeepWishartRegressor(n_epochs=1, n_inducing=20)"),
+    "DeepWishartRegressor": (3, "DeepWishartRegressor(max_iter=1, n_inducing=20)"),
 }  # fmt: skip
 FRESH = """
 import time

@@ -50,3 +50,24 @@ def in_blocks(function, X):
     """
     parts = [function(begin, rows) for begin, rows in row_blocks(X)]
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def take_rows(X, rows):
+    """Some rows of a table, which stays of its type.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, ...)
+    rows : slice or ndarray of int
+
+    Returns
+    -------
+    some : array-like
+    """
+    if isinstance(rows, slice) and rows == slice(None):
+        return X
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    if isinstance(X, list | tuple):
+        return [X[i] for i in np.arange(len(X))[rows]]
+    return X[rows]

@@ -119,9 +119,8 @@ class ProbabilisticRegressorMixin(VersionStampMixin):
         Raises
         ------
         ValueError
-            If more than one of the keywords is used, if ``quantiles`` is empty or has a
-            level that is not in (0, 1), or if ``point_estimate`` is neither "mean" nor
-            "median".
+            If more than one of the keywords is used, or if ``quantiles`` is empty or has a
+            level that is not in (0, 1).
         """
         asked = {
             "return_std": bool(return_std),
@@ -131,10 +130,6 @@ class ProbabilisticRegressorMixin(VersionStampMixin):
         if sum(asked.values()) > 1:
             names = " and ".join(name for name, used in asked.items() if used)
             raise ValueError(f"Use only one of {names}.")
-        if self.point_estimate not in POINT_ESTIMATES[0]:
-            raise ValueError(
-                f"point_estimate must be {POINT_ESTIMATES[0]}. Got {self.point_estimate!r} instead."
-            )
         if return_distribution:
             return self.predict_distribution(X)
         if quantiles is not None:
@@ -145,8 +140,12 @@ class ProbabilisticRegressorMixin(VersionStampMixin):
             return both[..., 0].copy(), both[..., 1].copy()
         return self._summarise(X, self._point)
 
+    def _point_estimate(self):
+        """Which point of its distribution ``predict`` returns."""
+        return self.point_estimate
+
     def _point(self, distribution):
-        if self.point_estimate == "median":
+        if self._point_estimate() == "median":
             return distribution.quantile(0.5)[:, 0]
         return distribution.mean()
 

@@ -90,8 +90,6 @@ def test_the_point_estimate(model, data):
     np.testing.assert_array_equal(median, model.predict_quantiles(X, 0.5)[:, 0])
     np.testing.assert_array_equal(std, model.predict_distribution(X).std())
     assert np.abs(mean - median).max() > 0.01
-    with pytest.raises(ValueError, match=r"point_estimate must be .* Got 'mode'"):
-        model.set_params(point_estimate="mode").predict(X)
 
 
 @pytest.mark.parametrize(

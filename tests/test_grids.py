@@ -46,7 +46,7 @@ CASES = {
         HalvingRandomSearchCV,
     ),
     "dwp": (
-        DeepWishartRegressor(n_inducing=20, n_epochs=5, random_state=0),
+        DeepWishartRegressor(n_inducing=20, max_iter=5, random_state=0),
         {"n_layers": [1, 2]},
         GridSearchCV,
     ),

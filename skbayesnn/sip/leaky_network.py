@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from skbayesnn.numerics.drawn_layers import SLOPE
+from skbayesnn.sip.drawn_layers import SLOPE
 
 
 class LeakyNetwork:

@@ -6,7 +6,7 @@ from scipy.optimize import approx_fprime
 from scipy.special import log_softmax
 from scipy.stats import norm
 
-from skbayesnn.numerics import adjoints
+from skbayesnn.udn import adjoints
 
 RNG = np.random.default_rng(0)
 

@@ -5,9 +5,9 @@ import pytest
 from scipy.linalg import LinAlgError
 from scipy.stats import gamma
 
-from skbayesnn.numerics.exponential import capped_exp
-from skbayesnn.numerics.factors import cholesky, cholesky_adjoint, inverse, multiply_lower
-from skbayesnn.numerics.gamma import gamma_quantile
+from skbayesnn.dwp.exponential import capped_exp
+from skbayesnn.dwp.factors import cholesky, cholesky_adjoint, inverse, multiply_lower
+from skbayesnn.dwp.gamma import gamma_quantile
 
 
 def regular(n=5, seed=0):
