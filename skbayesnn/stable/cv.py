@@ -87,7 +87,7 @@ class StableNNRegressorCV(
         Cores to use; None for one, or what a joblib context says. The result does not depend
         on it, nor on joblib's backend. Tasks are the fits of one (fold, α, ν) each; then, in
         the refit, chains.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, numpy.random.RandomState or None, default=None
         Seed of all that is random. All fits use the same, so that chance favours no (α, ν).
 
     Attributes

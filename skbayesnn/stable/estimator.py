@@ -113,7 +113,7 @@ class StableNNRegressor(
     n_jobs : int or None, default=None
         Cores to use; None for one, or what a joblib context says. The result does not depend
         on it. Chains run at the same time, in threads.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, numpy.random.RandomState or None, default=None
         Seed of all that is random.
 
     Attributes
