@@ -49,7 +49,8 @@ class StableNNRegressorCV(
     """Stable network with α and ν chosen by cross-validation, refitted on all rows.
 
     Gives what ``GridSearchCV(StableNNRegressor(...), {"alpha": alphas, "nu": nus})`` gives
-    for the same folds, seed and scorer, but finds the cells of each fold once.
+    for the same folds, seed and scorer, but finds the cells of each fold once. `n_jobs` fits of
+    one (fold, α, ν) run at the same time; all use the same seed, so that chance favours no (α, ν).
 
     Parameters
     ----------
@@ -74,21 +75,24 @@ class StableNNRegressorCV(
         As in :class:`StableNNRegressor`. What "auto" stands for is decided once, on all rows,
         so that the model that is chosen is the one that is refitted.
     normalize_X : bool, default=True
-        Standardise the inputs inside.
+        Standardise the inputs inside. A unit changes sign at -b/w, with b and w standard
+        normal, so that inputs have to be about zero in the mean and one in scale; False uses
+        them as they are, as the paper does, and a warning tells where they are not.
     normalize_y : bool, default=True
         Standardise the targets inside. All outputs are in the units of y either way.
     point_estimate : {"mean", "median"}, default="median"
-        What ``predict`` returns of the predictive distribution.
+        What ``predict`` returns of the predictive distribution. For α ≤ 1 the predictive mean
+        and variance do not exist far from the data: the median, the quantiles and the density
+        always do.
     n_chains, n_warmup, thin
         As in :class:`StableNNRegressor`, for the grid and for the refit.
     n_posterior_draws : int, default=1000
-        Posterior draws that predictions mix. In the grid and in the refit.
+        Posterior draws that predictions mix. Each chain keeps its part of them, rounded up.
     n_jobs : int or None, default=None
         Cores to use; None for one, or what a joblib context says. The result does not depend
-        on it, nor on joblib's backend. Tasks are the fits of one (fold, α, ν) each; then, in
-        the refit, chains.
+        on it. Chains run at the same time, in threads.
     random_state : int, numpy.random.RandomState or None, default=None
-        Seed of all that is random. All fits use the same, so that chance favours no (α, ν).
+        Seed of all that is random.
 
     Attributes
     ----------
