@@ -126,12 +126,8 @@ class StableNNRegressorCV(
 
     Notes
     -----
-    Under another joblib backend the same code runs on a cluster::
-
-        with joblib.parallel_config(backend="dask"):
-            model.fit(X, y)
-
-    Only the cells, X and y travel.
+    Under another joblib backend, ``with joblib.parallel_config(backend="dask")``, the same code
+    runs on a cluster. Only the cells, X and y travel.
 
     Under metadata routing, ``groups`` go to the splitter and ``sample_weight`` to the networks,
     and to the scorer if it asks for them; without, the scorer has the weights if its signature
