@@ -79,13 +79,14 @@ class StackingDistributionRegressor(
         Members with their names. None for a list that needs no choice, see
         :func:`~skbayesnn.pooling.default_members.default_members`.
     cv : int, cross-validation splitter, iterable of splits or None, default=None
-        As elsewhere in scikit-learn. None for a choice by the number of rows alone, with the
-        rows in random order: see
-        :func:`~skbayesnn.pooling.default_members.default_splitter`.
+        How the rows are put into folds. None for a choice by the number of rows alone, with
+        the rows in random order: see
+        :func:`~skbayesnn.pooling.default_members.default_splitter`. A number gives, as
+        everywhere in scikit-learn, folds in the order of the rows.
     objective : {"log_score", "crps"}, default="log_score"
         What the weights maximise: the mean log predictive density, or minus the CRPS.
     refit : bool, default=True
-        Fit the members to all rows. With False the fits to the folds are pooled, which saves
+        Fit to all rows at the end. With False the fits to the folds are pooled, which saves
         a fit of each member and costs predictions of as many as there are folds.
     point_estimate : {"mean", "median"}, default="median"
         What ``predict`` returns of the predictive distribution.

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import KFold, check_cv
 from sklearn.utils import check_random_state, indexable
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping
 from sklearn.utils.parallel import Parallel, delayed
@@ -58,10 +58,11 @@ class StableNNRegressorCV(
         Indices of stability to try, each in (0, 2].
     nus : array-like of float, default=(0.3, 1.0, 3.0)
         Scales of the squared weights to try, each above 0.
-    cv : int, cross-validation splitter or iterable of splits, default=None
-        None is 5 folds. As everywhere in scikit-learn, None and a number cut the rows into
-        folds in the order in which they come, unshuffled: where they are sorted by their
-        inputs, such folds ask for extrapolation, and ``KFold(5, shuffle=True)`` is better.
+    cv : int, cross-validation splitter, iterable of splits or None, default=None
+        How the rows are put into folds. None is 5 folds of rows in random order, by
+        `random_state`: rows are often sorted by their inputs, and folds of neighbours would
+        ask for extrapolation. A number gives, as everywhere in scikit-learn, folds in the
+        order of the rows.
     scoring : str or callable, default=None
         Scikit-learn's name of a scorer, or ``scorer(estimator, X, y)``; the largest mean
         over the folds is chosen. None is :data:`skbayesnn.metrics.crps_scorer`, the
@@ -136,13 +137,11 @@ class StableNNRegressorCV(
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn.model_selection import KFold
     >>> from skbayesnn import StableNNRegressorCV
     >>> X = np.linspace(-2, 2, 30).reshape(-1, 1)
     >>> noise = np.random.default_rng(0).normal(size=30)
     >>> y = np.where(X[:, 0] < 0.5, 20.0, 30.0) + noise
-    >>> folds = KFold(3, shuffle=True, random_state=0)
-    >>> model = StableNNRegressorCV(alphas=[1.1, 2.0], nus=[1.0], cv=folds, random_state=0)
+    >>> model = StableNNRegressorCV(alphas=[1.1, 2.0], nus=[1.0], random_state=0)
     >>> model.fit(X, y).alpha_
     1.1
     >>> model.predict([[0.3], [0.7]]).round()
@@ -217,7 +216,8 @@ class StableNNRegressorCV(
         return estimator_class(**{**shared, "random_state": seed, **parameters})
 
     def _scorer(self):
-        return check_scoring(self, crps_scorer if self.scoring is None else self.scoring)
+        default = crps_scorer.set_score_request(sample_weight=True)
+        return check_scoring(self, default if self.scoring is None else self.scoring)
 
     def get_metadata_routing(self):
         """Who takes what is passed to ``fit`` beside X and y.
@@ -291,7 +291,8 @@ class StableNNRegressorCV(
             self._member(StableNNRegressor, seed, **candidate)._check_parameters()
         scorer = self._scorer()
         to_splitter, to_scorer = routed(self, scorer, sample_weight, groups)
-        splits = list(check_cv(self.cv, y, classifier=False).split(X, y, **to_splitter))
+        folds = KFold(5, shuffle=True, random_state=seed) if self.cv is None else self.cv
+        splits = list(check_cv(folds, y, classifier=False).split(X, y, **to_splitter))
         # Decided on all rows: folds of fewer rows would be allowed what the refit is not.
         kind = kind_of_cells(self, table[weighted])
         member = self._member(GridMember, seed, n_jobs=1, cells=kind)

@@ -83,9 +83,8 @@ class UDNClassifier(
         epochs, and put back the best parameters. "auto" does. Their
         log loss also sets ``temperature_``.
     refit : bool, default=True
-        After early stopping go on with all rows, for as many epochs as the best took. What the
-        held-out rows told (the temperature) is kept; the scales of inputs stay
-        those of the training part.
+        Fit to all rows at the end: after early stopping, go on with them for as many epochs as
+        the best took. What the held-out rows told, and the scales of the training part, are kept.
     validation_fraction : float, default=0.1
         Part of the rows held out.
     n_iter_no_change : int or "auto", default="auto"
