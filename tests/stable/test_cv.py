@@ -108,17 +108,27 @@ def test_cells_are_found_once_a_fold(monkeypatch):
 
 
 @unconverged
-def test_the_default_score_is_the_crps_on_folds_in_the_order_of_the_rows():
+def test_a_number_of_folds_is_in_the_order_of_the_rows_and_the_default_score_the_crps():
     X, y = jumps()
     expected = short(cv=KFold(3), scoring=crps_scorer).fit(X, y)
     model = short().fit(X, y)
     np.testing.assert_array_equal(
         model.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"]
     )
-    assert model.scorer_ is crps_scorer
+    assert repr(model.scorer_) == repr(crps_scorer)
     assert model.n_splits_ == 3
     for scoring in ("neg_mean_absolute_error", log_predictive_density_scorer):
         assert np.isfinite(short(scoring=scoring).fit(X, y).best_score_)
+
+
+@unconverged
+def test_by_default_the_rows_are_dealt_to_five_folds_at_random():
+    X, y = jumps()
+    model = short(cv=None).fit(X, y)
+    expected = short(cv=KFold(5, shuffle=True, random_state=0)).fit(X, y)
+    np.testing.assert_array_equal(
+        model.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"]
+    )
 
 
 def test_jumps_are_given_a_heavy_tail():
