@@ -32,9 +32,9 @@ def ours(batch, n_inducing, n_draws, n_inputs):
     data, generator = spawn_generators(0, 2)
     X, y = data.normal(size=(N_TOTAL, n_inputs)), data.normal(size=N_TOTAL)
     model = SparseImplicitProcess("bnn", X[:n_inducing], X, WIDTH, 0.3, 1.0, 1e-5, generator)
-    inference = SIPInference(model, Settings(batch_size=batch, n_draws=n_draws), generator)
+    inference = SIPInference(model, Settings(n_draws=n_draws), generator)
     inference.attach(X, y)
-    return lambda: inference.run(1, 1e-3)
+    return lambda: inference.epoch(data.permutation(N_TOTAL)[:batch], batch, 1e-3)
 
 
 def theirs(torch, batch, n_inducing, n_draws, n_inputs):

@@ -1,5 +1,5 @@
-"""Checks of constructor parameters, made in ``fit`` and worded as scikit-learn words its own;
-the location and scale of data, with a check that its squares can be held.
+"""Checks of constructor parameters and of weights, made in ``fit`` and worded as scikit-learn
+words its own; the location and scale of data, with a check that its squares can be held.
 
 scikit-learn's framework for parameters is private, so these few lines stand in for it.
 """
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
+from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
 
 class InvalidParameterError(ValueError, TypeError):
@@ -55,15 +56,26 @@ class Interval:
 
 @dataclass(frozen=True)
 class Options:
-    """One of a few values, compared by type too (``True`` is not 1)."""
+    """One of a few values, compared by type too (``True`` is not 1).
+
+    Scalars of numpy, which grids over arrays consist of, count as those of Python.
+    """
 
     values: tuple
 
     def __contains__(self, value):
+        value = value.item() if isinstance(value, np.generic) else value
         return any(type(value) is type(v) and value == v for v in self.values)
 
     def __str__(self):
         return "one of {" + ", ".join(repr(v) for v in self.values) + "}"
+
+
+BOOLEAN = [Options((True, False))]
+"""What a switch may be."""
+
+N_JOBS = [Interval(Integral, None, None), Options((None,))]
+"""What ``n_jobs`` may be."""
 
 
 def positive(kind=Real):
@@ -100,7 +112,44 @@ def check_parameters(estimator, constraints):
             )
 
 
-def location_and_scale(values, name):
+def check_sample_weight(sample_weight, X):
+    """Rows that have a weight, and their weights: a weight of k is k equal rows, of 0 no row.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_samples,), or None
+        None is a weight of one for each row.
+    X : array-like of shape (n_samples, n_features)
+
+    Returns
+    -------
+    rows : ndarray of shape (n_weighted,), or slice
+        Numbers of the rows with a weight above zero; a slice where these are all.
+    weights : ndarray of shape (n_weighted,)
+
+    Raises
+    ------
+    ValueError
+        If a weight is negative or not finite, all are zero, or their number is another than
+        that of the rows.
+    """
+    if sample_weight is None:
+        return slice(None), np.ones(len(X))
+    weights = column_or_1d(
+        check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+    )
+    check_consistent_length(X, weights)
+    if (weights < 0).any():
+        raise ValueError("sample_weight must not be negative: leave such rows out.")
+    if not (weights > 0).any():
+        raise ValueError("Every sample_weight is zero: at least one weight must be positive.")
+    if (weights > 0).all():
+        return slice(None), weights
+    rows = np.flatnonzero(weights)
+    return rows, weights[rows]
+
+
+def location_and_scale(values, name, weights=None):
     """Mean and standard deviation of each column; 1 for the deviation of a constant one.
 
     Parameters
@@ -108,6 +157,8 @@ def location_and_scale(values, name):
     values : ndarray of shape (n_samples,) or (n_samples, n_columns)
     name : str
         What the values are, for the error message.
+    weights : ndarray of shape (n_samples,) or None, default=None
+        How often each row counts.
 
     Returns
     -------
@@ -122,7 +173,8 @@ def location_and_scale(values, name):
     unit = np.abs(values).max(axis=0)
     unit = np.where(unit == 0.0, 1.0, unit)
     scaled = values / unit
-    deviation = scaled.std(axis=0)
+    mean = np.average(scaled, axis=0, weights=weights)
+    deviation = np.sqrt(np.average((scaled - mean) ** 2, axis=0, weights=weights))
     # A constant's deviation is rounding error.
     scale = np.where(deviation > 1e-14, unit * deviation, 1.0)
     if not ((scale > 1e-153) & (scale < 1e153)).all():
@@ -130,4 +182,4 @@ def location_and_scale(values, name):
             f"{name} has a standard deviation of {scale.min():.0e} to {scale.max():.0e}, "
             f"whose square a float cannot hold; multiply {name} by a constant."
         )
-    return unit * scaled.mean(axis=0), scale
+    return unit * mean, scale

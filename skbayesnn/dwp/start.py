@@ -9,46 +9,37 @@
    Directions that such data cannot see keep their prior, so the divergence stays small.
 4. The pseudo-observations of the output are the best ones for the rows, averaged over a
    few draws of the layers. An exact output has none.
-
-What made depth train (yacht, split 0, five layers, 1000 steps of one draw, mean test log
-density with ``output="inducing"``; an exact Gaussian process has 0.05):
-
-- Observing the features of the pass-through with noise of 0.2, 0.07 or 0.03 of their size:
-  −1.17, −0.13, 0.07. Looser starts cost less divergence but lose the signal layer by layer.
-- Long length scales in the hidden layers at the start, so that they are nearly linear: one,
-  two or four times the spread of the features gave, at noise 0.2, −1.37, −1.17, −0.67.
-- A jitter of 1e-6 of the height is noise in every layer: −1.17; of 1e-8: −0.48.
-- A learning rate of 0.03 undoes the start (−2.22); 0.003 is as good as 0.01, but slower.
-- The matrices A and B need a tenth of the rate: at the full one, −1.18 against 0.05.
-- A learning rate that falls by a cosine rather than one drop: 0.13 against 0.05.
-- Divergences weighed in over the first tenth of the steps; one draw a step but for the last
-  fiftieth.
 """
+
+import warnings
 
 import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
 
 from skbayesnn.dwp import wishart
+from skbayesnn.dwp.factors import cholesky, inverse
 from skbayesnn.dwp.kernels import squared_exponential
 from skbayesnn.dwp.layers import JITTER
-from skbayesnn.dwp.objective import Pass, draw_noise
-from skbayesnn.numerics.factors import cholesky, inverse
+from skbayesnn.dwp.objective import Noise, Pass, draw_noise
 
 # Standard deviation of a prior on log length scales, height and noise: weak, but it keeps a
 # handful of rows from being explained by length scales of nothing.
 _PRIOR_STD = 3.0
 # Starts: length scales as a part of the typical distance of two rows, noise variance, and the
-# nats a row that it has to win by. The last is for rows that come again with the same target
-# (wine, split 9: −0.52 nats instead of −1.16); on six other tables it ends where the first
-# does, on naval 0.006 nats higher.
+# nats a row that it has to win by. The last is for rows that come again with the same target.
 _STARTS = (1.0, 0.1, 0.0), (3.0, 0.01, 0.0), (0.3, 0.001, 0.001)
+# Rows that the pseudo-observations take at a time.
+_BLOCK = 2000
 # Log of the least and largest length scale and height (standardised data), and noise.
 _BOUNDS = (-4.0, 12.0), (-4.0, 8.0), (-16.0, 2.0)
 
 
-def log_evidence(theta, X, Y):
+def log_evidence(theta, X, Y, weights):
     """−log p(Y) a row and target of an exact Gaussian process, with its gradient.
+
+    Weights are those of :func:`skbayesnn.dwp.collapsed.evidence`.
 
     Parameters
     ----------
@@ -56,6 +47,7 @@ def log_evidence(theta, X, Y):
         Log length scales, log height, log noise variance.
     X : ndarray of shape (n, n_inputs)
     Y : ndarray of shape (n, n_targets)
+    weights : ndarray of shape (n,)
 
     Returns
     -------
@@ -65,25 +57,29 @@ def log_evidence(theta, X, Y):
     n, n_targets = Y.shape
     x = X * np.exp(-theta[:-2])
     gram = squared_exponential(x, x, theta[-2])
-    noise = np.exp(theta[-1])
+    noise = np.exp(theta[-1]) + 1e-9 * np.exp(theta[-2])
+    variances = noise / weights
     covariance = gram.copy()
-    covariance.ravel()[:: n + 1] += noise
-    factor, _, _ = cholesky(covariance, 1e-9)
+    covariance.ravel()[:: n + 1] += variances
+    factor, _, _ = cholesky(covariance, 0.0)
     inv = inverse(factor)
     whitened = inv @ Y
-    weights = inv.T @ whitened
+    solved = inv.T @ whitened
     loss = 0.5 * (whitened**2).sum() + n_targets * np.log(np.diagonal(factor)).sum()
-    d_covariance = 0.5 * (n_targets * (inv.T @ inv) - weights @ weights.T)
-    d_noise = noise * d_covariance.trace()
+    total = weights.sum()
+    loss += 0.5 * n_targets * ((total - n) * np.log(noise) + np.log(weights).sum())
+    d_covariance = 0.5 * (n_targets * (inv.T @ inv) - solved @ solved.T)
+    d_noise = variances @ np.diagonal(d_covariance) + 0.5 * n_targets * (total - n)
+    own = np.exp(theta[-1]) / noise
     d_covariance *= gram
     totals = d_covariance.sum(axis=1)
     d_scales = 2.0 * (totals @ x**2 - np.einsum("ij,ij->j", x, d_covariance @ x))
-    gradient = np.concatenate([d_scales, [totals.sum(), d_noise]])
-    count = n * n_targets
+    gradient = np.concatenate([d_scales, [totals.sum() + (1 - own) * d_noise, own * d_noise]])
+    count = total * n_targets
     return loss / count + 0.5 * np.log(2 * np.pi), gradient / count
 
 
-def fit_gaussian_process(X, Y, max_iter=100):
+def fit_gaussian_process(X, Y, weights, max_iter=100):
     """Fit a Gaussian process by maximum evidence, with a weak prior.
 
     Parameters
@@ -92,32 +88,39 @@ def fit_gaussian_process(X, Y, max_iter=100):
         Standardised.
     Y : ndarray of shape (n, n_targets)
         Standardised.
+    weights : ndarray of shape (n,)
     max_iter : int
-        Of L-BFGS, for each of three starts.
+        Of L-BFGS, for each of three starts. It need not converge: training goes on from
+        where it is, without the limits of the search.
 
     Returns
     -------
     theta : ndarray of shape (n_inputs + 2,)
         See :func:`log_evidence`.
     loss : float
+
+    Warns
+    -----
+    ConvergenceWarning
+        No start led anywhere.
     """
     n_inputs = X.shape[1]
     centre = np.concatenate([np.full(n_inputs, 0.5 * np.log(n_inputs)), [0.0, -2.0]])
-    best = None
+    best, count = None, weights.sum() * Y.shape[1]
     for length, noise, lead in _STARTS:
         log_length = np.log(length * np.sqrt(n_inputs))
         start = np.concatenate([np.full(n_inputs, log_length), [0.0, np.log(noise)]])
         bounds = [_BOUNDS[0]] * n_inputs + [*_BOUNDS[1:]]
 
-        def penalised(theta, X, Y):
-            loss, gradient = log_evidence(theta, X, Y)
+        def penalised(theta):
+            loss, gradient = log_evidence(theta, X, Y, weights)
             distance = (theta - centre) / _PRIOR_STD
-            loss += 0.5 * distance @ distance / Y.size
-            return loss, gradient + distance / _PRIOR_STD / Y.size
+            loss += 0.5 * distance @ distance / count
+            return loss, gradient + distance / _PRIOR_STD / count
 
         try:
             found = minimize(
-                penalised, start, (X, Y), "L-BFGS-B", jac=True, bounds=bounds,
+                penalised, start, method="L-BFGS-B", jac=True, bounds=bounds,
                 options={"maxiter": max_iter},
             )  # fmt: skip
         except LinAlgError:
@@ -125,6 +128,13 @@ def fit_gaussian_process(X, Y, max_iter=100):
         if np.isfinite(found.fun) and (best is None or found.fun < best.fun - lead):
             best = found
     if best is None:
+        warnings.warn(
+            "The covariance of the rows is singular wherever training could start: it starts "
+            "from length scales as long as the table is wide. Remove rows of X that are nearly "
+            "the same.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
         return centre, np.inf
     return best.x, float(best.fun)
 
@@ -132,7 +142,8 @@ def fit_gaussian_process(X, Y, max_iter=100):
 def choose_inducing(x, n_inducing):
     """Rows that a Gaussian process of unit length scale is most uncertain about, in turn.
 
-    Pivoted Cholesky: each row is the one with the largest variance given those before.
+    Pivoted Cholesky: each row is the one with the largest variance given those before. The
+    first is the one nearest the origin, so that the order of the rows plays no part.
     Where fewer rows than ``n_inducing`` differ, the rest are drawn from the first ones.
 
     Parameters
@@ -149,7 +160,7 @@ def choose_inducing(x, n_inducing):
     count = min(n_inducing, n)
     variance, columns, rows = np.ones(n), np.zeros((count, n)), np.zeros(count, dtype=int)
     for k in range(count):
-        rows[k] = i = int(np.argmax(variance))
+        rows[k] = i = int(np.argmax(variance) if k else np.argmin((x**2).sum(axis=1)))
         gram = squared_exponential(x[i : i + 1], x, 0.0)[0]
         columns[k] = (gram - columns[:k, i] @ columns[:k]) / np.sqrt(max(variance[i], 1e-12))
         variance = np.maximum(variance - columns[k] ** 2, 0.0)
@@ -157,12 +168,12 @@ def choose_inducing(x, n_inducing):
     return np.resize(rows, n_inducing)
 
 
-def pass_through(architecture, parameters, k, inputs, target, noise):
+def pass_through(sizes, parameters, k, inputs, target, noise):
     """Set hidden layer k to the posterior given noisy observations of its features.
 
     Parameters
     ----------
-    architecture : Architecture
+    sizes : LayerSizes
     parameters : dict of str to ndarray
         Changed.
     k : int
@@ -178,9 +189,9 @@ def pass_through(architecture, parameters, k, inputs, target, noise):
     features : ndarray of shape (P, r)
         Mean features of the layer.
     """
-    a = architecture
+    a = sizes
     rank = a.rank
-    gram = squared_exponential(inputs, inputs, parameters["log_heights"][k] - np.log(a.width))
+    gram = squared_exponential(inputs, inputs, parameters["log_heights"][k] - np.log(a.freedom))
     factor, _, _ = cholesky(gram, JITTER)
     observed = np.zeros((a.n_inducing, rank))
     d = min(rank, target.shape[1])
@@ -190,7 +201,7 @@ def pass_through(architecture, parameters, k, inputs, target, noise):
     observed[:, :d] = target[:, :d]
     precision = factor.T @ factor / noise**2
     layer = a.layer(parameters, k)
-    for name, value in a.family.prior_parameters(a.posterior, a.n_inducing, a.width).items():
+    for name, value in a.family.prior_parameters(a.posterior, a.n_inducing, a.freedom).items():
         layer[name][:] = value
     if a.posterior == "dgp":  # all columns have one covariance
         part, _, _ = cholesky(precision + np.eye(a.n_inducing), 0.0)
@@ -209,7 +220,7 @@ def pass_through(architecture, parameters, k, inputs, target, noise):
         mean, variance = inv.T @ (inv @ shift[j:, j]), (inv**2).sum(axis=0)
         layer["mean"][j + 1 :, j] = mean[1:]
         layer["log_std"][j + 1 :, j] = 0.5 * np.log(variance[1:])
-        prior_shape = 0.5 * (a.width - j)
+        prior_shape = 0.5 * (a.freedom - j)
         if mean[0] > 2 * np.sqrt(variance[0]):
             square = mean[0] ** 2 + variance[0]
             layer["log_square"][j] = np.log(square)
@@ -223,21 +234,33 @@ def pass_through(architecture, parameters, k, inputs, target, noise):
     return factor @ means
 
 
-def start_output(architecture, parameters, X, Y, n_total, generator, n_draws=4):
-    """Set the noise and the pseudo-observations to the best for these rows."""
-    a, p = architecture, parameters
-    noise = draw_noise(a, generator, n_draws if a.n_layers else 1, len(X))
+def start_output(sizes, parameters, X, Y, weights, n_total, generator, n_draws=4):
+    """Set the noise and the pseudo-observations to the best for these rows.
+
+    The rows, in blocks, stand for ``n_total``.
+    """
+    a, p = sizes, parameters
+    blocks = [slice(i, i + _BLOCK) for i in range(0, len(X), _BLOCK)]
+    draws = draw_noise(a, generator, n_draws if a.n_layers else 1, 1)
     p["root"][:], p["values"][:] = np.eye(a.n_inducing), 0.0
-    run = Pass(a, p, X, noise)
+    runs = []
+    for block in blocks:
+        rows = draw_noise(a, generator, draws.uniform.shape[1], len(X[block])).rows
+        runs.append(Pass(a, p, X[block], Noise(draws.uniform, draws.normal, rows)))
+    n_draws = runs[0].n_draws
     precision, shift = np.zeros((a.n_inducing, a.n_inducing)), 0.0
-    for d in range(run.n_draws):
-        o = run.forward(d)[1][0]
-        factor, _, _ = cholesky(o.gram, JITTER)
-        inv = inverse(factor)
-        interpolation = (o.cross @ inv.T) @ inv
-        precision = precision + interpolation.T @ interpolation / run.n_draws
-        shift = shift + interpolation.T @ Y / run.n_draws
-    times = n_total / len(X)
+    for d in range(n_draws):
+        inv = None
+        for block, run in zip(blocks, runs, strict=True):
+            o = run.forward(d)[1][0]
+            if inv is None:  # the inducing points are the same in all blocks
+                inv = inverse(cholesky(o.gram, JITTER)[0])
+            interpolation = (o.cross @ inv.T) @ inv
+            weighted = weights[block, None] / n_draws * interpolation
+            precision = precision + weighted.T @ interpolation
+            shift = shift + weighted.T @ Y[block]
+    total = weights.sum()
+    times = n_total / total
     for t in range(a.n_targets):
         variance = np.exp(p["log_noise"][t])
         # Directions that no row informs of get the little that a thousandth of a row does.
@@ -245,29 +268,30 @@ def start_output(architecture, parameters, X, Y, n_total, generator, n_draws=4):
         root, _, _ = cholesky(informed, 0.0)
         p["root"][t] = root
         p["values"][t] = inverse(root) @ (times / variance * shift[:, t])
-    residuals = 0.0
-    for d in range(run.n_draws):
+    residuals = np.zeros(a.n_targets)
+    for block, run in zip(blocks, runs, strict=True):
         run.roots = [np.tril(r) for r in p["root"]]
-        outputs = run.forward(d)[1]
-        residuals = residuals + np.array(
-            [np.mean((o.mean - Y[:, t]) ** 2 + o.variance) for t, o in enumerate(outputs)]
-        )
-    p["log_noise"][:] = np.log(np.maximum(residuals / run.n_draws, np.exp(p["log_noise"])))
+        for d in range(n_draws):
+            for t, o in enumerate(run.forward(d)[1]):
+                residuals[t] += weights[block] @ ((o.mean - Y[block, t]) ** 2 + o.variance)
+    residuals /= n_draws * total
+    p["log_noise"][:] = np.log(np.maximum(residuals, np.exp(p["log_noise"])))
 
 
 def start(
-    architecture, parameters, X, Y, generator, max_rows=1000, noise=0.03, stretch=4.0, gp=None,
+    sizes, parameters, X, Y, weights, generator, max_rows=1000, noise=0.03, stretch=4.0, gp=None,
     exact=False,
 ):  # fmt: skip
     """Set all parameters.
 
     Parameters
     ----------
-    architecture : Architecture
+    sizes : LayerSizes
     parameters : dict of str to ndarray
         Changed.
     X, Y : ndarray of shapes (n, n_inputs) and (n, n_targets)
         Standardised.
+    weights : ndarray of shape (n,)
     generator : numpy.random.Generator
     max_rows : int
         Rows that the Gaussian process is fitted to.
@@ -285,10 +309,10 @@ def start(
     loss : float
         −log evidence of the Gaussian process, a row and target.
     """
-    a, p = architecture, parameters
+    a, p = sizes, parameters
     n = len(X)
     some = np.arange(n) if n <= max_rows else generator.choice(n, max_rows, replace=False)
-    theta, loss = fit_gaussian_process(X[some], Y[some]) if gp is None else gp
+    theta, loss = fit_gaussian_process(X[some], Y[some], weights[some]) if gp is None else gp
     many = np.arange(n) if n <= 5000 else generator.choice(n, 5000, replace=False)
     x = X[many] * np.exp(-theta[:-2])
     rows = choose_inducing(x, a.n_inducing)
@@ -314,5 +338,5 @@ def start(
     else:
         p["log_length_scales"][:] = theta[:-2]
     if not exact:
-        start_output(a, p, X[some], Y[some], n, generator)
+        start_output(a, p, X[some], Y[some], weights[some], weights.sum(), generator)
     return loss

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from skbayesnn.numerics.leaky_network import LeakyNetwork
 from skbayesnn.numerics.random import normals_like
 from skbayesnn.sip.conditional import EmpiricalConditional
+from skbayesnn.sip.leaky_network import LeakyNetwork
 from skbayesnn.sip.objective import power_log_likelihood
 from skbayesnn.sip.priors import BNNPrior, SamplerPrior
 
@@ -101,13 +101,16 @@ class SparseImplicitProcess:
         noise = normals_like(generator, (n_draws, N_POSTERIOR_NOISE), self.dtype)
         return self.posterior.forward(phi, noise)
 
-    def loss_and_gradient(self, X, y, n_total, kl_weight, n_draws, generator, discriminator, learn):
+    def loss_and_gradient(
+        self, X, y, weights, n_total, kl_weight, n_draws, generator, discriminator, learn
+    ):
         """−(eq. 12)/n on a batch, and its gradient, left in ``gradient``.
 
         Parameters
         ----------
         X : ndarray of shape (n, n_inputs)
-        y : ndarray of shape (n,), float64
+        y, weights : ndarray of shape (n,), float64
+            Targets, and how much each row counts, with a mean of one over all rows.
         n_total : float
             Rows of the data that the batch stands for.
         kl_weight : float
@@ -139,7 +142,7 @@ class SparseImplicitProcess:
         conditional = EmpiricalConditional(f_z, self.jitter_at(float(log_noise[0])))
         coefficients = conditional.coefficients(u)
         fit, d_means, d_variances, d_noise = power_log_likelihood(
-            y, *conditional.moments(f_x, coefficients), float(log_noise[0]), self.alpha
+            y, *conditional.moments(f_x, coefficients), float(log_noise[0]), self.alpha, weights
         )
         d_f_x, d_f_z, d_u = conditional.adjoint(u, coefficients, d_means, d_variances)
         divergence, kl_u, kl_f = discriminator.divergence(seen, u, f_z)

@@ -14,14 +14,14 @@ from copy import copy
 
 import numpy as np
 
-from skbayesnn.numerics.drawn_layers import (
+from skbayesnn.numerics.random import normals_like
+from skbayesnn.sip.drawn_layers import (
     bias_leaky,
     bias_leaky_adjoint,
     draw_weights,
     draw_weights_adjoint,
     read_out_adjoint,
 )
-from skbayesnn.numerics.random import normals_like
 
 
 class _Prior:

@@ -1,23 +1,33 @@
 """What the two estimators share: from parameters and arrays to a trained network."""
 
-from numbers import Integral, Real
+from dataclasses import replace
+from numbers import Integral
 
 import numpy as np
-from sklearn.model_selection import train_test_split
 
 from skbayesnn._validation import (
-    Interval,
+    BOOLEAN,
     InvalidParameterError,
     Options,
+    check_sample_weight,
     location_and_scale,
     positive,
 )
 from skbayesnn.numerics.random import spawn_generators
-from skbayesnn.numerics.training import SCHEDULES, CallbackTasks, train
+from skbayesnn.training.loop import CallbackTasks, train
+from skbayesnn.training.settings import (
+    TRAINING_CONSTRAINTS,
+    Automatic,
+    hold_out,
+    holds_out,
+    training_settings,
+)
 from skbayesnn.udn.depth import CategoricalDepth, PointMass, TruncatedPoisson
 from skbayesnn.udn.inference import DepthInference
 from skbayesnn.udn.layers import KINDS, Architecture
 from skbayesnn.udn.network import Network
+
+EPOCHS, PATIENCE, MOST_STEPS = 500, 200, 30_000
 
 
 class Pair:
@@ -42,16 +52,21 @@ CONSTRAINTS = {
     "prior_depth": [positive()],
     "max_depth": [positive(Integral)],
     "weight_scale": [positive()],
-    "learning_rate": [positive()],
-    "schedule": [Options(tuple(SCHEDULES))],
-    "batch_size": [positive(Integral), Options(("auto",))],
-    "max_iter": [positive(Integral)],
-    "early_stopping": [Options((True, False))],
-    "validation_fraction": [Interval(Real, 0.0, 1.0, "neither")],
-    "n_iter_no_change": [positive(Integral)],
-    "tol": [Interval(Real, 0.0, None, "left")],
-    "normalize_X": [Options((True, False))],
+    "refit": BOOLEAN,
+    **TRAINING_CONSTRAINTS,
 }
+
+
+def automatic(n_rows):
+    """What "auto" stands for with a number of rows to train on.
+
+    Batches of a sixteenth of the rows, of 32 to 256, and 500 epochs of them; fewer where these
+    were more than 30,000 steps. The patience is two fifths of the epochs.
+    """
+    batch_size = int(np.clip(n_rows // 16, 32, 256))
+    n_batches = -(-n_rows // batch_size)
+    n_steps = min(EPOCHS * n_batches, MOST_STEPS)
+    return Automatic(batch_size, n_steps, PATIENCE * n_steps // EPOCHS, early_stopping=True)
 
 
 class UnboundedDepthMixin:
@@ -81,89 +96,107 @@ class UnboundedDepthMixin:
             return PointMass(self.max_depth)
         return TruncatedPoisson(self.prior_depth, rate=min(1.0, 0.3 * (self.max_depth - 1) + 1e-2))
 
-    def _learn_scale(self, X):
+    def _learn_input_scale(self, X, weights):
         self._X_offset, self._X_scale = 0.0, 1.0
         if self.normalize_X and self.layer_generator == "convolutional":
-            self._X_offset, self._X_scale = location_and_scale(X.ravel(), "X")
+            each = np.repeat(weights, X.shape[1])
+            self._X_offset, self._X_scale = location_and_scale(X.ravel(), "X", each)
         elif self.normalize_X:
-            self._X_offset, self._X_scale = location_and_scale(X, "X")
+            self._X_offset, self._X_scale = location_and_scale(X, "X", weights)
 
     def _scaled(self, X):
         return (X - self._X_offset) / self._X_scale
 
-    def _initialise(self, X, n_outputs, n_variances):
-        start, shuffle = spawn_generators(self.random_state, 2)
-        self._learn_scale(X)
-        architecture = self._architecture(X.shape[1], n_outputs, n_variances)
+    def _initialise(self, n_inputs, n_outputs, n_variances):
+        start, self._shuffle, split = spawn_generators(self.random_state, 3)
+        architecture = self._architecture(n_inputs, n_outputs, n_variances)
         self._network = Network(architecture, start, self.weight_scale)
         self._depth = self._new_depth()
-        self._shuffle = shuffle
         self._depth_memory = np.zeros(0)
         self.n_samples_seen_ = 0
         self.loss_curve_, self.validation_scores_, self.n_iter_ = [], [], 0
+        return split
 
-    def _train(self, X, targets, weights, strata, callback_data, refit=False):
+    def _train(self, X, targets, weights, split, strata, shown):
         """Fit on all rows, or on a part and, with ``refit``, then on all of them."""
-        self.n_samples_seen_ = len(X)
-        scaled = self._scaled(X)
-        data, held_out = (scaled, targets, weights), None
-        if self.early_stopping:
-            rows, other = self._split(len(X), strata)
-            data, held_out = (
-                (scaled[rows], targets[rows], weights[rows]),
-                (
-                    scaled[other],
-                    targets[other],
-                ),
-            )
-        n_tasks = self.max_iter * (2 if refit else 1)
-        tasks = CallbackTasks(self, *callback_data, n_tasks, self._fitted_so_far)
-        inference = DepthInference(
-            self._network, self._depth, *data, self.max_depth, held_out=held_out
+        self._see(weights)
+        rows = other = slice(None)
+        holding = holds_out(self, True)
+        if holding:
+            rows, other = hold_out(len(X), self.validation_fraction, split, strata)
+        self._learn_input_scale(X[rows], weights[rows])
+        self._learn_target_scale(targets[rows], weights[rows])
+        data = self._scaled(X), self._scaled_targets(targets), weights
+        held_out = tuple(part[other] for part in data) if holding else None
+        settings = training_settings(self, len(X[rows]), automatic(len(X[rows])))
+        refit = holding and self.refit
+        tasks = CallbackTasks(
+            self, *shown, settings.n_epochs * (2 if refit else 1), self._fitted_so_far
         )
-        record = self._run(inference, self.max_iter, tasks, self.early_stopping)
+        inference = DepthInference(
+            self._network, self._depth, *(part[rows] for part in data), self.max_depth,
+            held_out=held_out,
+        )  # fmt: skip
+        record = self._run(inference, settings, self.schedule, tasks)
         self.validation_scores_ = record.scores
+        if holding:
+            self._calibrate(*held_out)
         if refit and not record.stopped_by_callback:
-            q = self._depth.probabilities()
-            self._network.grow(len(q))
-            self._network.adam.reset()
-            inference = DepthInference(
-                self._network, self._depth, scaled, targets, weights, self.max_depth,
-                noise=self._network.log_variances(len(q)),
-            )  # fmt: skip
-            self._run(inference, record.best_epoch + 1, tasks)
+            self._refit(data, record.best_epoch, tasks)
         self._publish()
         tasks.finish()
 
-    def _batch_size(self, n):
-        return int(np.clip(n // 16, 32, 256)) if self.batch_size == "auto" else self.batch_size
+    def _refit(self, data, n_epochs, tasks):
+        """Go on with all rows, noise and temperature held at what was learned."""
+        q = self._depth.probabilities()
+        self._network.grow(len(q))
+        self._network.adam.reset()
+        inference = DepthInference(
+            self._network, self._depth, *data, self.max_depth,
+            noise=self._network.log_variances(len(q)),
+        )  # fmt: skip
+        n_rows = inference.n_rows
+        settings = training_settings(self, n_rows, automatic(n_rows))
+        settings = replace(settings, n_epochs=n_epochs, early_stopping=False)
+        self._run(inference, settings, self.schedule, tasks)
 
-    def _run(self, inference, n_epochs, tasks=None, early_stopping=False):
+    def _run(self, inference, settings, schedule, tasks=None):
         record = train(
             inference,
-            n_epochs=n_epochs,
+            n_epochs=settings.n_epochs,
             learning_rate=self.learning_rate,
             generator=self._shuffle,
-            batch_size=self._batch_size(inference.n_rows),
-            schedule="constant" if tasks is None else self.schedule,
-            early_stopping=early_stopping,
-            patience=self.n_iter_no_change,
+            batch_size=settings.batch_size,
+            schedule=schedule,
+            early_stopping=settings.early_stopping,
+            patience=settings.patience,
             tol=self.tol,
+            score_every=settings.score_every,
             callbacks=tasks,
         )
         self.loss_curve_ = [*self.loss_curve_, *record.losses]
         self.n_iter_ += record.n_epochs
         return record
 
+    def _see(self, weights):
+        total = self.n_samples_seen_ + float(weights.sum())
+        self.n_samples_seen_ = int(total) if total.is_integer() else total
+
+    def _weighted(self, X, y, sample_weight):
+        """Rows that have a weight, and their weights."""
+        rows, weights = check_sample_weight(sample_weight, X)
+        return X[rows], y[rows], weights
+
     def _train_once(self, X, targets, weights):
         """One pass over a batch of a stream."""
-        self.n_samples_seen_ += len(X)
+        self._see(weights)
         inference = DepthInference(
-            self._network, self._depth, self._scaled(X), targets, weights, self.max_depth,
-            n_total=self.n_samples_seen_,
+            self._network, self._depth, self._scaled(X), self._scaled_targets(targets), weights,
+            self.max_depth, n_total=self.n_samples_seen_,
         )  # fmt: skip
         inference.mean_log_likelihood = self._depth_memory
-        self._run(inference, 1)
+        settings = training_settings(self, len(X), automatic(len(X)))
+        self._run(inference, replace(settings, n_epochs=1, early_stopping=False), "constant")
         self._depth_memory = inference.mean_log_likelihood
         self._publish()
 
@@ -175,28 +208,12 @@ class UnboundedDepthMixin:
         """Attributes with which the estimator predicts as it stands."""
         q = self._depth.probabilities()
         self._network.grow(len(q))
-        known = {k: v for k, v in vars(self).items() if k.startswith(("_X", "_y", "_network"))}
+        private = {k: v for k, v in vars(self).items() if k.startswith(("_X", "_y", "_network"))}
+        names = ("n_features_in_", "classes_", "temperature_")
         return {
-            **known,
-            **{k: getattr(self, k) for k in ("n_features_in_", "classes_") if hasattr(self, k)},
+            **private,
+            **{k: getattr(self, k) for k in names if hasattr(self, k)},
             "depth_posterior_": q,
             "expected_depth_": float(q @ np.arange(1, len(q) + 1)),
             "n_layers_": len(q),
         }
-
-    def _split(self, n, strata):
-        """Rows to train on and rows held out; every class keeps a row to train on."""
-        seed = int(self._shuffle.integers(2**31))
-        n_held_out = max(1, round(self.validation_fraction * n))
-        if n - n_held_out < 1:
-            raise ValueError(
-                f"early_stopping=True needs at least 2 samples to hold one out, got n_samples={n}."
-            )
-        if strata is not None:
-            counts = np.bincount(strata)
-            if counts[counts > 0].min() < 2 or n_held_out < len(counts):
-                strata = None
-        rows, other = train_test_split(
-            np.arange(n), test_size=n_held_out, random_state=seed, stratify=strata
-        )
-        return rows, other

@@ -17,14 +17,14 @@ import numpy as np
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
-from skbayesnn.numerics.training import Trainable
+from skbayesnn.training.loop import Trainable
 from skbayesnn.udn.depth import TruncatedPoisson
 from skbayesnn.udn.objective import run_steps
 
 PROBE_WEIGHT, LEAST_TRAINED = 0.01, 5
 BATCHES_BETWEEN_DEPTH_UPDATES = 16
 MEMORY = 0.9
-NOISE_MEMORY, NOISE_PRIOR_ROWS = 0.8, 2.0
+NOISE_MEMORY = 0.8
 
 
 class DepthInference(Trainable):
@@ -38,13 +38,12 @@ class DepthInference(Trainable):
     targets : ndarray of shape (n, n_outputs) or (n, 1)
         Regression targets, or class numbers.
     weights : ndarray of shape (n,)
-        Weight of each row's log-likelihood.
+        How many rows each row stands for.
     max_depth : int
         Largest support allowed.
     n_total : float or None, default=None
-        Number of rows that the data stand for, against which the prior is weighed; by
-        default n.
-    held_out : tuple of (X, targets) or None, default=None
+        Number of rows that the prior is weighed against; by default the sum of the weights.
+    held_out : tuple of (X, targets, weights) or None, default=None
     noise : ndarray of shape (depth, n_outputs) or None, default=None
         Log noise variances to keep, the last for all deeper heads; None to learn them.
     """
@@ -65,10 +64,12 @@ class DepthInference(Trainable):
         self.network, self.depth, self.max_depth = network, depth, max_depth
         self.X = np.ascontiguousarray(X, dtype=kind)
         self.targets = np.ascontiguousarray(targets, dtype=kind)
-        self.weights = np.ascontiguousarray(weights, dtype=kind)
+        self.weights = np.ascontiguousarray(weights / weights.mean(), dtype=kind)
         self.n_rows = len(X)
-        self.n_total = float(n_total or len(X))
+        self.n_total = float(n_total or weights.sum())
         self.held_out, self.noise = held_out, noise
+        self.held_out_weights = None if held_out is None else held_out[2]
+        self.squares = None
         self.mean_log_likelihood = np.zeros(0)
         self.warned = False
         network.learn_noise_by_gradient(held_out is None and noise is None)
@@ -95,6 +96,8 @@ class DepthInference(Trainable):
         for begin in range(0, len(order), size):
             part = order[begin : begin + size]
             total += len(part) * self._block(part, batch_size, rate)
+        if self.held_out is not None and self.network.architecture.n_variances:
+            self._learn_noise()
         return total / len(order)
 
     def _block(self, order, batch_size, rate):
@@ -140,6 +143,7 @@ class DepthInference(Trainable):
         return (
             net.depth, net.theta.copy(), net.adam.first.copy(), net.adam.second.copy(),
             net.adam.counts.copy(), self.depth.state(), self.mean_log_likelihood.copy(),
+            self.squares,
         )  # fmt: skip
 
     def restore(self, state):
@@ -147,7 +151,7 @@ class DepthInference(Trainable):
         net.shrink(state[0])
         net.theta[:], net.adam.first[:], net.adam.second[:], net.adam.counts[:] = state[1:5]
         self.depth.restore(state[5])
-        self.mean_log_likelihood = state[6].copy()
+        self.mean_log_likelihood, self.squares = state[6].copy(), state[7]
 
     def non_finite(self):
         theta, starts = self.network.theta, self.network.starts
@@ -158,30 +162,47 @@ class DepthInference(Trainable):
                 return f"{('layer', 'head')[b % 2]} {b // 2 + 1}"
         return None
 
-    def score(self):
-        """Mean log predictive density of the held-out rows, whose residuals set the noise."""
+    def _held_out_outputs(self):
+        """Targets and outputs of the held-out rows, for every depth in use."""
+        X, targets, _ = self.held_out
+        m = len(self.weighting()[0])
+        self.network.grow(m)
+        return targets, self.network.outputs(X, m)
+
+    def _learn_noise(self):
+        """Noise variance of each depth: weighted mean of the squares of held-out residuals."""
+        targets, outputs = self._held_out_outputs()
+        new = (outputs - targets) ** 2
+        if self.squares is None:
+            self.squares = np.ones_like(new)
+        kept = np.minimum(np.arange(len(new)), len(self.squares) - 1)
+        self.squares = NOISE_MEMORY * self.squares[kept] + (1.0 - NOISE_MEMORY) * new
+        self.network.set_log_variances(np.log(self._noise_variances(without_own=False)[:, 0]))
+
+    def _noise_variances(self, without_own):
+        """From all held-out rows, or for each row from the others; (depth, n or 1, n_targets)."""
+        weights = self.held_out_weights[:, None]
+        prior = len(weights) ** -2.0
+        total = (weights * self.squares).sum(axis=1, keepdims=True) + prior
+        mass = weights.sum() + prior
+        if without_own:
+            total, mass = total - weights * self.squares, mass - weights
+        return np.maximum(total / mass, 1e-12)
+
+    def held_out_log_densities(self):
         if self.held_out is None:
-            return np.nan
-        X, targets = self.held_out
-        q, _ = self.weighting()
-        self.network.grow(len(q))
-        outputs = self.network.outputs(X, len(q))
-        if self.network.architecture.n_variances:
-            self._set_noise(np.mean((outputs - targets) ** 2, axis=1), len(X))
-        terms = log_densities(self.network, outputs, targets)
+            return None
+        targets, outputs = self._held_out_outputs()
+        noise = None
+        if self.squares is not None:
+            noise = np.log(self._noise_variances(without_own=True))
+        terms = log_densities(self.network, outputs, targets, noise)
         q = self.depth.probabilities()
         with np.errstate(divide="ignore"):
-            return float(logsumexp(terms[: len(q)] + np.log(q)[:, None], axis=0).mean())
-
-    def _set_noise(self, squares, n):
-        """Noise variance of each depth: mean square of held-out residuals, smoothed."""
-        weight = (1.0 - NOISE_MEMORY) * n / (n + NOISE_PRIOR_ROWS)
-        old = np.exp(self.network.log_variances(len(squares)))
-        new = np.maximum(squares, 1e-12)
-        self.network.set_log_variances(np.log((1 - weight) * old + weight * new))
+            return logsumexp(terms[: len(q)] + np.log(q)[:, None], axis=0)
 
 
-def log_densities(network, outputs, targets):
+def log_densities(network, outputs, targets, log_variances=None):
     """Log-likelihood of every row under each depth.
 
     Parameters
@@ -189,13 +210,16 @@ def log_densities(network, outputs, targets):
     network : skbayesnn.udn.network.Network
     outputs : ndarray of shape (depth, n, n_outputs)
     targets : ndarray of shape (n, n_outputs) or (n, 1)
+    log_variances : ndarray of shape (depth, n, n_outputs) or None, default=None
+        Of the noise; by default the network's.
 
     Returns
     -------
     log_densities : ndarray of shape (depth, n)
     """
     if network.architecture.n_variances:
-        log_variances = network.log_variances(len(outputs))[:, None, :]
+        if log_variances is None:
+            log_variances = network.log_variances(len(outputs))[:, None, :]
         squares = (outputs - targets) ** 2 * np.exp(-log_variances)
         return -0.5 * (squares + log_variances + np.log(2 * np.pi)).sum(axis=2)
     chosen = outputs[:, np.arange(outputs.shape[1]), np.asarray(targets)[:, 0].astype(int)]

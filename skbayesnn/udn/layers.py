@@ -20,7 +20,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skbayesnn.numerics.adjoints import (
+from skbayesnn.numerics.jit import kernel
+from skbayesnn.udn.adjoints import (
     affine_relu,
     affine_relu_adjoint,
     image_patches,
@@ -29,7 +30,6 @@ from skbayesnn.numerics.adjoints import (
     product_nt,
     product_tn,
 )
-from skbayesnn.numerics.jit import kernel
 
 DENSE, RESIDUAL, CONVOLUTIONAL = 0, 1, 2
 VARIANCE_UNIT = np.float32(8.0)

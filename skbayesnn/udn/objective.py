@@ -14,14 +14,14 @@ keep up with the layers below them.
 import numpy as np
 
 from skbayesnn.numerics.adam import adam_step
-from skbayesnn.numerics.adjoints import (
+from skbayesnn.numerics.jit import kernel
+from skbayesnn.udn.adjoints import (
     affine,
     affine_adjoint,
     gaussian_log_loss,
     product_nt,
     softmax_log_loss,
 )
-from skbayesnn.numerics.jit import kernel
 from skbayesnn.udn.layers import VARIANCE_UNIT, layer_adjoint, layer_forward
 
 

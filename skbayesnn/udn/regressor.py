@@ -9,17 +9,17 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, FloatArray, Schedule, Seed
-from skbayesnn._validation import Options, check_parameters, location_and_scale
+from skbayesnn._validation import BOOLEAN, Options, check_parameters, location_and_scale
+from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture
-from skbayesnn.several_targets import SeveralTargetsMixin
 from skbayesnn.udn._base import CONSTRAINTS, UnboundedDepthMixin
 
 
 class UDNRegressor(
     UnboundedDepthMixin,
     CallbackSupportMixin,
-    SeveralTargetsMixin,
+    ProbabilisticRegressorMixin,
     RegressorMixin,
     BaseEstimator,
 ):
@@ -39,7 +39,7 @@ class UDNRegressor(
     Parameters
     ----------
     width : int, default=32
-        Units, or channels for convolutional layers, of each hidden layer.
+        Units of each hidden layer; channels, for convolutional layers.
     layer_generator : {"dense", "residual", "convolutional"}, default="dense"
         What a new layer is: ``relu(h W + b)``; ``h + relu(h W + b) U``; or the latter on the
         3 × 3 neighbourhoods of every pixel.
@@ -58,47 +58,58 @@ class UDNRegressor(
     learning_rate : float, default=0.003
         Of Adam, at the start.
     schedule : {"cosine", "constant", "drop"}, default="cosine"
-        How the learning rate falls over ``max_iter`` epochs.
+        How the learning rate falls over the epochs; "drop" is to a tenth after three quarters.
     batch_size : int or "auto", default="auto"
-        Rows a step; "auto" takes a sixteenth of the rows, but at least 32 and at most 256.
-    max_iter : int, default=500
-        Epochs; as many again for ``refit``.
-    early_stopping : bool, default=True
-        Hold out rows, learn the noise from them, stop when their mean log density has not
-        risen for ``n_iter_no_change`` epochs, and put back the best weights.
+        Rows a step. "auto" takes a sixteenth of the rows, but at least 32 and at most 256.
+    max_iter : int or "auto", default="auto"
+        Epochs: passes over the rows. "auto" takes 500, or as many as make 30,000 steps where
+        that are fewer; ``refit`` adds its own.
+    early_stopping : bool or "auto", default="auto"
+        Hold out rows, stop when their mean log density has not risen for ``n_iter_no_change``
+        epochs, and put back the best parameters. "auto" does. The
+        noise is then learned from those rows.
     refit : bool, default=True
-        After early stopping go on with all rows, for as many epochs as the best took.
+        Fit to all rows at the end: after early stopping, go on with them for as many epochs as
+        the best took. What the held-out rows told, and the scales of the training part, are kept.
     validation_fraction : float, default=0.1
         Part of the rows held out.
-    n_iter_no_change : int, default=200
+    n_iter_no_change : int or "auto", default="auto"
+        Epochs without a better held-out score before training stops. "auto" takes two fifths
+        of ``max_iter``'s "auto".
     tol : float, default=0.0
         Least rise of the held-out score, in nats a row, that counts.
-    normalize_X, normalize_y : bool, default=True
-        Standardise inputs and targets inside (images with one mean and one scale). All
-        outputs are in the units of y either way.
+    normalize_X : bool, default=True
+        Standardise the inputs inside. Images get one mean and one scale.
+    normalize_y : bool, default=True
+        Standardise the targets inside. All outputs are in the units of y either way.
+    point_estimate : {"mean", "median"}, default="mean"
+        What ``predict`` returns of the predictive distribution.
     random_state : int, numpy.random.RandomState or None, default=None
-        Starting weights, order of the rows, rows held out.
+        Seed of all that is random: starting weights, order of the rows, rows held out.
 
     Attributes
     ----------
     depth_posterior_ : ndarray of shape (`n_layers_`,)
         Probability of each depth, from 1.
     expected_depth_ : float
+        Mean of the depth under its posterior.
     n_layers_ : int
         Largest depth with positive probability.
-    noise_std_ : ndarray of shape (`n_layers_`,) or (`n_layers_`, n_targets)
-        Noise of each depth, in the units of y.
+    noise_variance_ : ndarray of shape (`n_layers_`,) or (`n_layers_`, n_targets)
+        Noise variance in the squared units of y, of each depth.
     loss_curve_ : list of float
-        −ELBO a row, in nats of the standardised target, of each epoch.
+        Minus the objective, a row, in nats of the standardised target, of each epoch.
     validation_scores_ : list of float
-        Held-out mean log density of the standardised target after each epoch.
+        Mean log density (of classes, log probability) of the held-out targets, standardised,
+        each time that they were scored.
     n_iter_ : int
-        Epochs run, or calls of ``partial_fit``.
+        Epochs run, those of ``refit`` included; calls of ``partial_fit``.
     n_samples_seen_ : int
-        Rows that the prior is weighed against.
+        Rows that the prior is weighed against: the sum of all weights.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Where X has string column names.
+        Number of inputs.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the inputs, where X has them all as strings.
 
     See Also
     --------
@@ -143,14 +154,15 @@ class UDNRegressor(
         learning_rate: float = 0.003,
         schedule: Schedule = "cosine",
         batch_size: int | Literal["auto"] = "auto",
-        max_iter: int = 500,
-        early_stopping: bool = True,
+        max_iter: int | Literal["auto"] = "auto",
+        early_stopping: bool | Literal["auto"] = "auto",
         refit: bool = True,
         validation_fraction: float = 0.1,
-        n_iter_no_change: int = 200,
+        n_iter_no_change: int | Literal["auto"] = "auto",
         tol: float = 0.0,
         normalize_X: bool = True,
         normalize_y: bool = True,
+        point_estimate: Literal["mean", "median"] = "mean",
         random_state: Seed = None,
     ) -> None:
         self.width = width
@@ -171,6 +183,7 @@ class UDNRegressor(
         self.tol = tol
         self.normalize_X = normalize_X
         self.normalize_y = normalize_y
+        self.point_estimate = point_estimate
         self.random_state = random_state
 
     def __sklearn_tags__(self):
@@ -179,31 +192,37 @@ class UDNRegressor(
         return tags
 
     def _check_parameters(self):
-        both = [Options((True, False))]
-        check_parameters(self, {**CONSTRAINTS, "refit": both, "normalize_y": both})
+        estimates = [Options(("mean", "median"))]
+        check_parameters(self, {**CONSTRAINTS, "normalize_y": BOOLEAN, "point_estimate": estimates})
 
     def _targets(self, y):
         if y.ndim == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)
-        return y.reshape(len(y), -1).astype(float)
+        return y.astype(float)
 
-    def _learn_target_scale(self, y, targets):
-        self._y_ndim = y.ndim if y.ndim == 1 or y.shape[1] > 1 else 1
-        n_targets = targets.shape[1]
-        self._y_offset, self._y_scale = np.zeros(n_targets), np.ones(n_targets)
+    def _learn_target_scale(self, targets, weights):
+        self._y_offset, self._y_scale = np.zeros(targets.shape[1]), np.ones(targets.shape[1])
         if self.normalize_y:
-            self._y_offset, self._y_scale = location_and_scale(targets, "y")
+            self._y_offset, self._y_scale = location_and_scale(targets, "y", weights)
+
+    def _scaled_targets(self, targets):
+        return (targets - self._y_offset) / self._y_scale
+
+    def _calibrate(self, X, targets, weights):
+        """Held-out rows have set the noise already."""
 
     @with_callbacks
     @whole_or_not_at_all
     @one_blas_thread
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the network, its depth and its noise.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array-like of shape (n_samples,), default=None
+            A weight of k counts as k equal rows, and a weight of 0 as none.
 
         Returns
         -------
@@ -220,15 +239,16 @@ class UDNRegressor(
         X, y = validate_data(
             self, X, y, dtype=np.float64, order="C", y_numeric=True, multi_output=True
         )
-        targets = self._targets(y)
-        self._learn_target_scale(y, targets)
-        self._initialise(X, targets.shape[1], targets.shape[1])
-        scaled = (targets - self._y_offset) / self._y_scale
-        self._train(X, scaled, np.ones(len(X)), None, (X, y), self.refit and self.early_stopping)
+        X, y, weights = self._weighted(X, self._targets(y), sample_weight)
+        self._y_ndim, targets = y.ndim, y.reshape(len(y), -1)
+        split = self._initialise(X.shape[1], targets.shape[1], targets.shape[1])
+        self._train(X, targets, weights, split, None, (X, y))
         return self
 
     @one_blas_thread
-    def partial_fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Take one pass over a batch of a stream, in memory bounded by the batch.
 
         Inputs and targets are standardised by the first batch; the noise is learned from the
@@ -239,6 +259,8 @@ class UDNRegressor(
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array-like of shape (n_samples,), default=None
+            A weight of k counts as k equal rows, and a weight of 0 as none.
 
         Returns
         -------
@@ -254,23 +276,25 @@ class UDNRegressor(
         X, y = validate_data(
             self, X, y, dtype=np.float64, order="C", y_numeric=True, multi_output=True, reset=first
         )
-        targets = self._targets(y)
+        X, y, weights = self._weighted(X, self._targets(y), sample_weight)
+        targets = y.reshape(len(y), -1)
         if first:
-            self._learn_target_scale(y, targets)
-            self._initialise(X, targets.shape[1], targets.shape[1])
+            self._y_ndim = y.ndim
+            self._initialise(X.shape[1], targets.shape[1], targets.shape[1])
+            self._learn_input_scale(X, weights)
+            self._learn_target_scale(targets, weights)
         elif targets.shape[1] != len(self._y_offset):
             raise ValueError(
                 f"y has {targets.shape[1]} targets, but {len(self._y_offset)} at the first call."
             )
-        self._train_once(X, (targets - self._y_offset) / self._y_scale, np.ones(len(X)))
+        self._train_once(X, targets, weights)
         return self
 
     @property
-    def noise_std_(self) -> float | FloatArray:
-        """Noise of each depth, in the units of y."""
-        log_variances = self._network.log_variances(self.n_layers_)
-        std = np.exp(0.5 * log_variances) * self._y_scale
-        return std[:, 0] if self._y_ndim == 1 else std
+    def noise_variance_(self) -> FloatArray:
+        """Noise variance in the squared units of y, of each depth."""
+        variances = np.exp(self._network.log_variances(self.n_layers_)) * self._y_scale**2
+        return variances[:, 0] if self._y_ndim == 1 else variances
 
     @one_blas_thread
     def predict_distribution(self, X: ArrayLike) -> PredictiveMixture | list[PredictiveMixture]:
@@ -289,12 +313,12 @@ class UDNRegressor(
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         outputs = self._network.outputs(self._scaled(X), self.n_layers_)
         means = outputs * self._y_scale + self._y_offset
-        std = np.exp(0.5 * self._network.log_variances(self.n_layers_)) * self._y_scale
+        variances = np.exp(self._network.log_variances(self.n_layers_)) * self._y_scale**2
         mixtures = [
             PredictiveMixture(
                 self.depth_posterior_,
                 means[:, :, t].T,
-                np.broadcast_to(std[:, t] ** 2, (len(X), self.n_layers_)),
+                np.broadcast_to(variances[:, t], (len(X), self.n_layers_)),
             )
             for t in range(means.shape[2])
         ]

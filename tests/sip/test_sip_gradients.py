@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from skbayesnn.numerics.leaky_network import LeakyNetwork
 from skbayesnn.sip.conditional import EmpiricalConditional
 from skbayesnn.sip.discriminator import Discriminator
+from skbayesnn.sip.leaky_network import LeakyNetwork
 from skbayesnn.sip.model import SparseImplicitProcess
 from skbayesnn.sip.objective import power_log_likelihood
 from skbayesnn.sip.priors import BNNPrior, SamplerPrior
@@ -92,13 +92,13 @@ def test_conditional(n_inducing):
 def test_likelihood(alpha):
     rng = np.random.default_rng(0)
     y, means, variances = rng.normal(size=4), rng.normal(size=(3, 4)), rng.uniform(0.1, 1, 4)
-    log_noise = np.array([-0.7])
+    log_noise, weights = np.array([-0.7]), rng.uniform(0.5, 2, 4)
 
     def value():
-        return power_log_likelihood(y, means, variances, log_noise[0], alpha)[0]
+        return power_log_likelihood(y, means, variances, log_noise[0], alpha, weights)[0]
 
     _, d_means, d_variances, d_log_noise = power_log_likelihood(
-        y, means, variances, log_noise[0], alpha
+        y, means, variances, log_noise[0], alpha, weights
     )
     assert_gradient(d_means, value, means)
     assert_gradient(d_variances, value, variances)
@@ -162,7 +162,7 @@ def test_objective(prior):
     # Blur and jitter are held fixed in the gradient. The divergence of the test has a gradient
     # that is all its own.
     model.blur, model.jitter_at = 0.3, lambda _: 0.01
-    weights = rng.normal(size=(2, 9, 4))
+    weights, row_weights = rng.normal(size=(2, 9, 4)), rng.uniform(0.5, 2, 7)
 
     class SomeDivergence(Discriminator):
         def divergence(self, seen, u_q, u_p):
@@ -174,7 +174,7 @@ def test_objective(prior):
     def value():
         # The same draws every time.
         return model.loss_and_gradient(
-            X, y, 50.0, 0.8, 9, np.random.default_rng(1), d, lambda *_: None
+            X, y, row_weights, 50.0, 0.8, 9, np.random.default_rng(1), d, lambda *_: None
         )[0]
 
     value()

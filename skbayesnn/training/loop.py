@@ -1,0 +1,348 @@
+"""The one training loop: epochs, learning rate, early stopping, best weights, callbacks, guard.
+
+A model plugs in as a :class:`Trainable`: it runs one epoch of optimiser steps on rows in
+a given order, tells the log densities of its held-out rows, and can save and restore itself.
+:class:`GradientModel` is the simplest way to be one: give a loss with its gradient.
+Nothing here knows what the model is.
+"""
+
+import warnings
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from skbayesnn.numerics.adam import Adam
+
+SCHEDULES = {
+    "constant": lambda progress: 1.0,
+    "cosine": lambda progress: max(1e-3, 0.5 * (1.0 + np.cos(np.pi * progress))),
+    "drop": lambda progress: 1.0 if progress < 0.75 else 0.1,
+}
+"""Factor on the learning rate, given the part of all epochs that is over, in [0, 1)."""
+
+MAX_CUTS = 6
+"""How often in one fit the learning rate is cut before the loop gives up."""
+
+
+class Trainable(ABC):
+    """What a model must offer to :func:`train`."""
+
+    n_rows: int
+    """Number of training rows."""
+
+    held_out_weights: np.ndarray | None = None
+    """Weight of each held-out row in the mean score; None for equal ones."""
+
+    @abstractmethod
+    def epoch(self, order, batch_size, rate):
+        """Take the optimiser steps of one epoch.
+
+        Parameters
+        ----------
+        order : ndarray of shape (n_rows,), int64
+            Rows, shuffled.
+        batch_size : int
+        rate : float
+            Learning rate.
+
+        Returns
+        -------
+        loss : float
+            Mean loss a row, as seen on the way.
+        """
+
+    @abstractmethod
+    def state(self):
+        """Copy of everything that training changes."""
+
+    @abstractmethod
+    def restore(self, state):
+        """Put back what :meth:`state` returned, which stays usable."""
+
+    @abstractmethod
+    def non_finite(self):
+        """Name of a part that is not finite, or None."""
+
+    def held_out_log_densities(self):
+        """Log density, or log probability, of each held-out row; None where none are held out."""
+        return None
+
+
+class GradientModel(Trainable):
+    """A trainable from a loss with gradient, stepped by Adam.
+
+    Subclasses define ``loss_and_gradient(rows)``, the mean loss of these rows and its
+    gradient in ``theta``.
+
+    Parameters
+    ----------
+    theta : ndarray of shape (n_parameters,)
+        Starting parameters; changed in place.
+    n_rows : int
+    blocks : dict of str to int, optional
+        Name and size of each block of ``theta``, in order; by default one block.
+    rates : dict of str to float, optional
+        Factor on the learning rate of a block; 1 where absent.
+    """
+
+    def __init__(self, theta, n_rows, blocks=None, rates=None):
+        self.theta = theta
+        self.n_rows = n_rows
+        self.blocks = blocks or {"theta": theta.size}
+        self.factors = np.array([(rates or {}).get(name, 1.0) for name in self.blocks])
+        self.adam = Adam(list(self.blocks.values()), dtype=theta.dtype)
+
+    @abstractmethod
+    def loss_and_gradient(self, rows):
+        """Mean loss of the rows with these numbers, and its gradient in ``theta``."""
+
+    def epoch(self, order, batch_size, rate):
+        total = 0.0
+        for begin in range(0, len(order), batch_size):
+            rows = order[begin : begin + batch_size]
+            loss, gradient = self.loss_and_gradient(rows)
+            self.adam.step(self.theta, gradient, rate * self.factors)
+            total += loss * len(rows)
+        return total / len(order)
+
+    def state(self):
+        return (
+            self.theta.copy(),
+            self.adam.first.copy(),
+            self.adam.second.copy(),
+            self.adam.counts.copy(),
+        )
+
+    def restore(self, state):
+        self.theta[:], self.adam.first[:], self.adam.second[:], self.adam.counts[:] = state
+
+    def non_finite(self):
+        for name, begin, end in zip(
+            self.blocks, self.adam.starts[:-1], self.adam.starts[1:], strict=True
+        ):
+            if not np.isfinite(self.theta[begin:end]).all():
+                return name
+        return None
+
+
+class CallbackTasks:
+    """One scikit-learn callback task an epoch.
+
+    Parameters
+    ----------
+    estimator : sklearn.callback.CallbackSupportMixin
+    X, y : array-like
+        What the callbacks are shown.
+    n_epochs : int
+    attributes : callable
+        Returns the fitted attributes with which the estimator would predict if the fit
+        stopped now; called only for callbacks that ask.
+    """
+
+    def __init__(self, estimator, X, y, n_epochs, attributes):
+        self.known = {"estimator": estimator, "X": X, "y": y}
+        self.attributes = attributes
+        self.context = estimator._init_callback_context(max_subtasks=n_epochs)
+        self.context.call_on_fit_task_begin(**self.known)
+
+    def begin(self):
+        """An epoch begins."""
+        self.task = self.context.subcontext(task_name="epoch")
+        self.task.call_on_fit_task_begin(**self.known)
+
+    def end(self):
+        """An epoch ends; True if a callback asks to stop."""
+        return self.task.call_on_fit_task_end(
+            **self.known, reconstruction_attributes=self.attributes
+        )
+
+    def finish(self):
+        """The fit ends."""
+        self.context.call_on_fit_task_end(**self.known, reconstruction_attributes=self.attributes)
+
+
+@dataclass
+class TrainingRecord:
+    """What happened.
+
+    Attributes
+    ----------
+    losses : list of float
+        Mean loss a row of each epoch that was kept.
+    scores : list of float
+        Mean held-out log density of each epoch that was scored; empty if no rows are held out.
+    n_epochs : int
+        Epochs run, those undone by the guard included.
+    best_epoch : int or None
+        Epochs that had been run when the parameters were reached that were put back.
+    rate_cuts : int
+        How often the guard cut the learning rate.
+    stopped_by_callback : bool
+    """
+
+    losses: list = field(default_factory=list)
+    scores: list = field(default_factory=list)
+    n_epochs: int = 0
+    best_epoch: int | None = None
+    rate_cuts: int = 0
+    stopped_by_callback: bool = False
+
+
+class _Held:
+    """Scores of the held-out rows, and the parameters that are worth putting back."""
+
+    def __init__(self, model, tol, prefer_last):
+        self.model, self.tol, self.prefer_last = model, tol, prefer_last
+        self.best = self.last = None  # (mean, log densities, epoch, state)
+
+    def look(self, epoch):
+        """Score the model as it stands; the mean log density, or None without such rows."""
+        rows = self.model.held_out_log_densities()
+        if rows is None:
+            return None
+        mean = float(np.average(rows, weights=self.model.held_out_weights))
+        better = self.best is None or mean > self.best[0] + self.tol
+        if better or self.prefer_last:
+            self.last = mean, rows, epoch, self.model.state()
+        if better:
+            self.best = self.last
+        return mean
+
+    def put_back(self):
+        """Go back to the best parameters, or the last; the epoch they are of.
+
+        Held-out rows are few, and the last parameters profit from the falling learning rate:
+        with ``prefer_last`` the best are put back only where they win by more than the
+        standard error of the difference.
+        """
+        chosen = self.best
+        if self.prefer_last:
+            lead = self.best[1] - self.last[1]
+            if lead.mean() <= lead.std() / np.sqrt(max(1, len(lead) - 1)):
+                chosen = self.last
+        self.model.restore(chosen[3])
+        return chosen[2]
+
+
+def train(
+    model,
+    *,
+    n_epochs,
+    learning_rate,
+    generator,
+    batch_size=None,
+    schedule="cosine",
+    early_stopping=False,
+    patience=50,
+    tol=0.0,
+    score_every=1,
+    prefer_last=False,
+    loss_limit=1e4,
+    callbacks=None,
+):
+    """Train a model.
+
+    Parameters
+    ----------
+    model : Trainable
+    n_epochs : int
+        Epochs at most.
+    learning_rate : float
+        Rate at the start.
+    generator : numpy.random.Generator
+        Shuffles the rows.
+    batch_size : int or None, default=None
+        Rows a step; None for all.
+    schedule : {"constant", "cosine", "drop"}, default="cosine"
+        How the rate falls over ``n_epochs``.
+    early_stopping : bool, default=False
+        Stop after ``patience`` epochs without a mean held-out log density better by more than
+        ``tol``, and put back the parameters of the best epoch.
+    patience : int, default=50
+        In epochs.
+    tol : float, default=0.0
+        In nats a row.
+    score_every : int, default=1
+        Epochs from one look at the held-out rows to the next. The last epoch is always scored.
+    prefer_last : bool, default=False
+        Put back the best parameters only where they are better than the last by more than the
+        standard error of the difference.
+    loss_limit : float, default=1e4
+        A mean loss a row above it counts as divergence.
+    callbacks : CallbackTasks or None, default=None
+
+    Returns
+    -------
+    record : TrainingRecord
+
+    Raises
+    ------
+    FloatingPointError
+        The loss stayed non-finite, or above the limit, although the learning rate was cut
+        six times. Names the first part of the model that was not finite.
+
+    Warns
+    -----
+    ConvergenceWarning
+        The learning rate was too large and had to be cut.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class Mean(GradientModel):
+    ...     def loss_and_gradient(self, rows):
+    ...         difference = self.theta - y[rows].mean()
+    ...         return 0.5 * float(difference @ difference), difference
+    >>> y = np.array([1.0, 2.0, 3.0, 6.0])
+    >>> model = Mean(np.zeros(1), len(y))
+    >>> record = train(
+    ...     model, n_epochs=500, learning_rate=0.1, generator=np.random.default_rng(0)
+    ... )
+    >>> model.theta.round(3)
+    array([3.])
+    """
+    record, held = TrainingRecord(), _Held(model, tol, prefer_last)
+    batch_size = min(batch_size or model.n_rows, model.n_rows)
+    factor, safe = 1.0, model.state()
+    while record.n_epochs < n_epochs:
+        if callbacks is not None:
+            callbacks.begin()
+        now = model.state()
+        rate = learning_rate * factor * SCHEDULES[schedule](record.n_epochs / n_epochs)
+        loss = model.epoch(generator.permutation(model.n_rows), batch_size, rate)
+        record.n_epochs += 1
+        cause = model.non_finite()
+        if cause is not None or not loss <= loss_limit:
+            model.restore(safe)
+            record.rate_cuts += 1
+            if record.rate_cuts > MAX_CUTS:
+                what = f"{cause} is not finite" if cause else f"the mean loss reached {loss:.3g}"
+                raise FloatingPointError(
+                    f"Training diverged: {what} in epoch {record.n_epochs}, although the "
+                    f"learning rate was cut to {rate:.3g}. Scale the inputs or lower "
+                    "'learning_rate'."
+                )
+            factor *= 0.1
+        else:
+            # Not the end of this epoch: what its last step broke shows in the next loss.
+            safe = now
+            record.losses.append(loss)
+            if record.n_epochs % score_every == 0 or record.n_epochs == n_epochs:
+                score = held.look(record.n_epochs)
+                record.scores += [] if score is None else [score]
+        record.stopped_by_callback = callbacks is not None and callbacks.end()
+        waited = record.n_epochs - held.best[2] if held.best else 0
+        if record.stopped_by_callback or (early_stopping and waited >= patience):
+            break
+    if early_stopping and held.best is not None:
+        record.best_epoch = held.put_back()
+    if record.rate_cuts:
+        warnings.warn(
+            f"The learning rate {learning_rate:.3g} made training diverge; it was cut to "
+            f"{learning_rate * factor:.3g}. Choose a smaller 'learning_rate'.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return record

@@ -1,0 +1,165 @@
+"""Constructor parameters that all trained estimators share: what they may be, what "auto" means
+for a table of some size, and the rows that are held out.
+"""
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+
+from skbayesnn._validation import BOOLEAN, Interval, Options, positive
+from skbayesnn.training.loop import SCHEDULES
+
+_AUTO = Options(("auto",))
+
+TRAINING_CONSTRAINTS = {
+    "learning_rate": [positive()],
+    "schedule": [Options(tuple(SCHEDULES))],
+    "batch_size": [positive(Integral), _AUTO],
+    "max_iter": [positive(Integral), _AUTO],
+    "early_stopping": [*BOOLEAN, _AUTO],
+    "validation_fraction": [Interval(Real, 0.0, 1.0, "neither")],
+    "n_iter_no_change": [positive(Integral), _AUTO],
+    "tol": [Interval(Real, 0.0, None, "left")],
+    "normalize_X": BOOLEAN,
+}
+
+
+@dataclass(frozen=True)
+class Automatic:
+    """What "auto" stands for in one model.
+
+    Attributes
+    ----------
+    batch_size : int
+        Rows a step.
+    n_steps : int
+        Optimiser steps of a training: ``max_iter`` is as many epochs as make them.
+    patience_steps : int
+        Steps without a better held-out score: ``n_iter_no_change`` is as many epochs.
+    early_stopping : bool
+    least_epochs : int, default=1
+        Epochs of a training at least.
+    steps_a_score : int, default=1
+        Steps from one look at the held-out rows to the next, at least.
+    """
+
+    batch_size: int
+    n_steps: int
+    patience_steps: int
+    early_stopping: bool
+    least_epochs: int = 1
+    steps_a_score: int = 1
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """The parameters of :func:`~skbayesnn.training.loop.train` that depend on the table.
+
+    Attributes
+    ----------
+    n_epochs, batch_size, patience, score_every, early_stopping
+        As there.
+    n_batches : int
+        Steps an epoch.
+    """
+
+    n_epochs: int
+    batch_size: int
+    n_batches: int
+    patience: int
+    score_every: int
+    early_stopping: bool
+
+
+def holds_out(estimator, automatic):
+    """Whether rows are held out, where ``automatic`` is what "auto" means for the model."""
+    chosen = estimator.early_stopping
+    return automatic if isinstance(chosen, str) else bool(chosen)
+
+
+def training_settings(estimator, n_rows, automatic):
+    """Put numbers in place of "auto".
+
+    Parameters
+    ----------
+    estimator : estimator
+        With the parameters of :data:`TRAINING_CONSTRAINTS`.
+    n_rows : int
+        Rows to train on.
+    automatic : Automatic
+
+    Returns
+    -------
+    settings : TrainingSettings
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> parameters = dict.fromkeys(
+    ...     ["batch_size", "max_iter", "n_iter_no_change", "early_stopping"], "auto"
+    ... )
+    >>> automatic = Automatic(
+    ...     batch_size=100, n_steps=2000, patience_steps=500, early_stopping=True
+    ... )
+    >>> settings = training_settings(SimpleNamespace(**parameters), 950, automatic)
+    >>> settings.n_batches, settings.n_epochs, settings.patience
+    (10, 200, 50)
+    """
+
+    def epochs(value, steps, least=1):
+        return int(max(least, -(-steps // n_batches)) if isinstance(value, str) else value)
+
+    size = estimator.batch_size
+    size = min(automatic.batch_size if isinstance(size, str) else int(size), n_rows)
+    n_batches = -(-n_rows // size)
+    return TrainingSettings(
+        n_epochs=epochs(estimator.max_iter, automatic.n_steps, automatic.least_epochs),
+        batch_size=size,
+        n_batches=n_batches,
+        patience=epochs(estimator.n_iter_no_change, automatic.patience_steps),
+        score_every=max(1, automatic.steps_a_score // n_batches),
+        early_stopping=holds_out(estimator, automatic.early_stopping),
+    )
+
+
+def hold_out(n_rows, fraction, generator, classes=None, at_most=None):
+    """Numbers of the rows to train on, and of those to hold out.
+
+    Parameters
+    ----------
+    n_rows : int
+    fraction : float
+        Part to hold out; at least one row.
+    generator : numpy.random.Generator
+    classes : ndarray of shape (n_rows,) or None, default=None
+        Class numbers, to be spread evenly; every class keeps a row to train on.
+    at_most : int or None, default=None
+        Largest number of rows to hold out.
+
+    Returns
+    -------
+    train_rows, held_out_rows : ndarray of int
+
+    Raises
+    ------
+    ValueError
+        There is one row only.
+    """
+    n_held_out = max(1, round(fraction * n_rows))
+    n_held_out = n_held_out if at_most is None else min(n_held_out, at_most)
+    if n_rows - n_held_out < 1:
+        raise ValueError(
+            "early_stopping needs at least 2 samples to hold one out, got "
+            f"n_samples={n_rows}. Set early_stopping=False."
+        )
+    seed = int(generator.integers(2**31))
+    if classes is not None:
+        counts = np.bincount(classes)
+        counts = counts[counts > 0]
+        if counts.min() < 2 or min(n_held_out, n_rows - n_held_out) < len(counts):
+            classes = None
+    return train_test_split(
+        np.arange(n_rows), test_size=n_held_out, random_state=seed, stratify=classes
+    )

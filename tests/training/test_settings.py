@@ -1,0 +1,59 @@
+"""What "auto" means for a table, and the rows that are held out."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from skbayesnn.training.settings import Automatic, hold_out, training_settings
+
+AUTOMATIC = Automatic(
+    batch_size=50, n_steps=300, patience_steps=100, early_stopping=True, steps_a_score=20
+)
+
+
+def parameters(**given):
+    automatic = dict.fromkeys(
+        ["batch_size", "max_iter", "n_iter_no_change", "early_stopping"], "auto"
+    )
+    return SimpleNamespace(**{**automatic, **given})
+
+
+def test_automatic_epochs_make_the_number_of_steps():
+    settings = training_settings(parameters(), 120, AUTOMATIC)
+    assert (settings.batch_size, settings.n_batches) == (50, 3)
+    assert (settings.n_epochs, settings.patience, settings.score_every) == (100, 34, 6)
+    assert settings.early_stopping is True
+
+
+def test_given_numbers_stand():
+    given = parameters(
+        batch_size=np.int64(7), max_iter=3, n_iter_no_change=2, early_stopping=np.bool_(False)
+    )
+    settings = training_settings(given, 20, AUTOMATIC)
+    assert (settings.batch_size, settings.n_epochs, settings.patience) == (7, 3, 2)
+    assert settings.early_stopping is False
+
+
+def test_a_batch_is_never_larger_than_the_table():
+    assert training_settings(parameters(), 8, AUTOMATIC).batch_size == 8
+
+
+@pytest.mark.parametrize(("n", "at_most", "expected"), [(2, None, 1), (100, None, 10), (100, 4, 4)])
+def test_rows_are_held_out_once_each(n, at_most, expected):
+    train, other = hold_out(n, 0.1, np.random.default_rng(0), at_most=at_most)
+    assert len(other) == expected
+    assert sorted([*train, *other]) == list(range(n))
+
+
+def test_classes_are_spread_evenly_where_there_are_enough():
+    classes = np.repeat([0, 1, 2], [60, 30, 10])
+    _, other = hold_out(100, 0.1, np.random.default_rng(0), classes)
+    assert list(np.bincount(classes[other])) == [6, 3, 1]
+    train, _ = hold_out(5, 0.2, np.random.default_rng(0), np.array([0, 0, 0, 0, 1]))
+    assert len(train) == 4
+
+
+def test_one_row_cannot_be_held_out_and_trained_on():
+    with pytest.raises(ValueError, match=r"at least 2 samples .* early_stopping=False"):
+        hold_out(1, 0.1, np.random.default_rng(0))
