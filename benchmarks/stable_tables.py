@@ -1,4 +1,4 @@
-"""The model for tables on the standard tables: scores, convergence and processor time.
+"""The stable network on the standard tables: scores, convergence and processor time.
 
     python benchmarks/stable_tables.py --data-dir DIR --sets boston yacht --splits 0 1 2
 
@@ -23,7 +23,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from uci import SETS, load
 
-from skbayesnn.stable.additive.model import _AdditiveStable
+from skbayesnn import StableNNRegressor
 
 COLUMNS = ["log density", "CRPS", "RMSE", "coverage", "R-hat", "ESS", "seconds"]
 
@@ -32,18 +32,19 @@ def score(folder, name, split, options):
     """One line of the table, and the worst R-hat and least effective sample of each kind."""
     X, y, X_test, y_test = load(folder, name, split)
     start = time.process_time()
-    model = _AdditiveStable(random_state=0, **options)
+    model = StableNNRegressor(random_state=0, **options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X, y)
     distribution = model.predict_distribution(X_test)
     seconds = time.process_time() - start
     low, high = distribution.quantile([0.05, 0.95]).T
-    posterior = model.posterior_
-    kinds = {
-        kind: (np.max(posterior.r_hat[kind]), np.min(posterior.effective[kind]))
-        for kind in posterior.r_hat
-    }
+    r_hats = {"f": np.max(model.r_hat_), **model.parameter_r_hat_}
+    tails, bulks = model.parameter_tail_effective_sample_size_, model.effective_sample_size_
+    sizes = {"f": min(np.min(bulks), np.min(model.tail_effective_sample_size_))}
+    for kind, bulk in model.parameter_effective_sample_size_.items():
+        sizes[kind] = min(bulk, tails[kind])
+    kinds = {kind: (r_hats[kind], sizes[kind]) for kind in r_hats}
     line = [
         distribution.logpdf(y_test).mean(),
         distribution.crps(y_test).mean(),

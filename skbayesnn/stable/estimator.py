@@ -21,7 +21,7 @@ from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture
-from skbayesnn.stable.partitions.choice import make_partition
+from skbayesnn.stable.partitions.choice import degrees_of_freedom, make_partition
 from skbayesnn.stable.posterior import sample_posterior, warn_unless_converged
 from skbayesnn.stable.samplers.problem import Prior
 from skbayesnn.stable.settings import CONSTRAINTS, check_unchanged, model_parameters
@@ -46,7 +46,7 @@ class StableNNRegressor(
         the jumps. 2 is a Gaussian process with the arc-cosine kernel of order zero,
         ν(1 - 2θ/π), θ the angle between (1, x) and (1, x'). "sample" infers it under a
         uniform prior on 0.2, 0.22, …, 1.98.
-    nu : float or "sample", default=1.0
+    nu : float or "sample", default="sample"
         Scale of the squared weights, above 0, in units of the variance of y (of y
         squared with ``normalize_y=False``). "sample" infers it under a half-Cauchy prior.
     input_scale : float, array-like of shape (n_features,) or "evidence", default=1.0
@@ -55,13 +55,24 @@ class StableNNRegressor(
         marginal likelihood of α = 2 (on 600 rows at most), so that inputs that do not matter
         are turned down; with ``activation="erf"`` a scale of the biases is found with them.
         Worth most where there are many inputs.
-    cells : {"auto", "line", "plane", "sampled"}, default="auto"
-        How hidden units are put into classes that label the rows alike: "line" and
-        "plane", exact, for one and for two inputs; "sampled", `n_units` hyperplanes
-        drawn from their prior, for any number of inputs. "auto" takes the exact ones
-        where there are some, in the plane up to 150 distinct rows: there are about
-        n²/2 cells, and the memory of a chain grows as 4 n³ bytes. Units that move, or are
-        no signs, are sampled ones.
+    cells : {"auto", "line", "plane", "additive", "sampled"}, default="auto"
+        Which hidden units there are, and how they are put into classes that label the rows
+        alike. "line" and "plane", exact, for one and for two inputs. "additive", for any
+        number of inputs, has axis units, signs that see one input each, whose exact sum is a
+        stable process with a scale ν of its own for each input, and dense units, cosines that
+        see all inputs, whose sum is a Gaussian process; see `dense_units` and `likelihood`.
+        "sampled" has `n_units` hyperplanes drawn from their prior, for any number of inputs.
+        "auto" takes the line for one input, the plane for two up to 150 distinct rows (there are
+        about n²/2 cells, and the memory of a chain grows as 4 n³ bytes), and "additive"
+        otherwise; sampled ones for units that move or are no signs, and for
+        ``sampler="metropolis"``.
+    likelihood : {"auto", "gaussian", "student_t"}, default="auto"
+        Law of the noise. "student_t", for additive cells, has heavy tails: its degrees of
+        freedom are sampled from 2 to infinity, so that it may turn out Gaussian. "auto" is
+        "student_t" for additive cells and "gaussian" otherwise.
+    dense_units : bool, default=True
+        Whether additive cells have dense units. Without them the function is a sum of
+        functions of single inputs.
     n_units : int, default=1000
         Number of sampled hyperplanes.
     activation : {"sign", "erf", "cosine"}, default="sign"
@@ -191,10 +202,12 @@ class StableNNRegressor(
     def __init__(
         self,
         alpha: float | Literal["sample"] = 1.1,
-        nu: float | Literal["sample"] = 1.0,
+        nu: float | Literal["sample"] = "sample",
         *,
         input_scale: float | ArrayLike | Literal["evidence"] = 1.0,
-        cells: Literal["auto", "line", "plane", "sampled"] = "auto",
+        cells: Literal["auto", "line", "plane", "additive", "sampled"] = "auto",
+        likelihood: Literal["auto", "gaussian", "student_t"] = "auto",
+        dense_units: bool = True,
         n_units: int = 1000,
         activation: Literal["sign", "erf", "cosine"] = "sign",
         move_units: bool = False,
@@ -215,6 +228,8 @@ class StableNNRegressor(
         self.nu = nu
         self.input_scale = input_scale
         self.cells = cells
+        self.likelihood = likelihood
+        self.dense_units = dense_units
         self.n_units = n_units
         self.activation = activation
         self.move_units = move_units
@@ -283,14 +298,15 @@ class StableNNRegressor(
         if self.noise_variance != "sample":
             log_noise = float(np.log(self.noise_variance) - 2.0 * np.log(self._scale))
         alpha, nu = (None if v == "sample" else float(v) for v in (self.alpha, self.nu))
-        prior = Prior(alpha, nu, log_noise)
         if self.warm_start and hasattr(self, "_ends"):
             check_unchanged(self, X, standardised, weights)
             partition, starts = self.cells_, deepcopy(self._ends)
+            prior = Prior(alpha, nu, log_noise, degrees_of_freedom(self, partition))
             n_warmup = 0
         else:
             *chains, rng = spawn_generators(self.random_state, self.n_chains + 1)
             partition = self._make_partition(X, standardised, weights, rng)
+            prior = Prior(alpha, nu, log_noise, degrees_of_freedom(self, partition))
             starts = [(partition.start(prior, chain), chain) for chain in chains]
             n_warmup = self.n_warmup
         self.input_scale_ = np.broadcast_to(partition.inputs.scale, X.shape[1]).copy()
@@ -330,7 +346,7 @@ class StableNNRegressor(
         check_is_fitted(self, "noise_variance_draws_")
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         means, variances = self.cells_.predict(self._draws, X)
-        noise = self.noise_variance_draws_
+        noise = self.noise_variance_draws_ * self.cells_.noise_scales(self._draws)
         return PredictiveMixture(
             np.full(noise.size, 1.0 / noise.size),
             self._location + self._scale * means,
@@ -375,6 +391,8 @@ class StableNNRegressor(
         noise = self.noise_variance_draws_
         rounds = -(-n_samples // noise.size)
         chosen = np.concatenate([rng.permutation(noise.size) for _ in range(rounds)])[:n_samples]
-        f = self.cells_.sample(self._draws.take(chosen), X, rng)
-        error = np.sqrt(noise[chosen]) * rng.standard_normal(f.shape)
+        draws = self._draws.take(chosen)
+        f = self.cells_.sample(draws, X, rng)
+        noise = noise[chosen] * self.cells_.draw_noise_scales(draws, len(X), rng)
+        error = np.sqrt(noise) * rng.standard_normal(f.shape)
         return self._location + self._scale * f + error

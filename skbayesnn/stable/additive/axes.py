@@ -1,8 +1,9 @@
 """Axis units: an exact α-stable process on the line for each input.
 
-f_k sees input k alone. Given all other parts it is the model of :mod:`skbayesnn.stable.line`
-with the weighted means of the partial residuals at the input's distinct values as targets;
-rows have noise variances σ²/p_i of their own (sample weights, and Student-t noise).
+f_k sees input k alone. Given all other parts it is the model of
+:mod:`skbayesnn.stable.samplers.line` with the weighted means of the partial residuals at the
+input's distinct values as targets; rows have noise variances σ²/p_i of their own (sample weights,
+and Student-t noise).
 """
 
 from math import exp, inf, log, log1p
@@ -11,14 +12,15 @@ import numpy as np
 
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.numerics.stable_laws import log_density
-from skbayesnn.stable.line import (
-    _draw_variances,
-    _exchange_neighbours,
+from skbayesnn.stable.partitions.line import LineCells
+from skbayesnn.stable.samplers.line import (
+    MAX_LOG_VARIANCE,
     draw_function,
-    line_log_masses,
+    draw_variances,
+    exchange_neighbours,
     log_evidence,
 )
-from skbayesnn.stable.updates import log_noise_prior, propose_log_noise
+from skbayesnn.stable.samplers.scales import log_noise_prior, propose_log_noise
 
 MAX_VALUES = 5000
 """Of more distinct values neighbours are taken together: f_k is then one number for each run."""
@@ -34,13 +36,11 @@ class Axis:
 
     Attributes
     ----------
-    values : ndarray of shape (n_values,)
-        Distinct values in increasing order; where there are more than :data:`MAX_VALUES`, the
-        middle one of each run of neighbours.
+    cells : LineCells
+        Of the distinct values; where there are more than :data:`MAX_VALUES`, of the middle one of
+        each run of neighbours.
     index : ndarray of int32, shape (n,)
-        The place of each row in ``values``.
-    log_masses : ndarray of shape (n_values,)
-        See :func:`~skbayesnn.stable.line.line_log_masses`.
+        The place of each row among them.
     """
 
     def __init__(self, x):
@@ -50,8 +50,7 @@ class Axis:
             starts = np.flatnonzero(np.diff(run, prepend=-1))
             ends = np.append(starts[1:], values.size)
             values, index = values[(starts + ends) // 2], run[index]
-        self.values, self.index = values, index.astype(np.int32)
-        self.log_masses = line_log_masses(values)
+        self.cells, self.index = LineCells(values[:, None]), index.astype(np.int32)
 
 
 @kernel
@@ -106,13 +105,16 @@ def update_axis(
     log_units, steps, noise = np.empty(n_values), np.empty(n_values), np.empty(n_values)
     for j in range(n_values):
         log_units[j] = state[0] + 2.0 / alpha * log_masses[j]
-        steps[j] = 4.0 * exp(log_variances[j])
+        steps[j] = 4.0 * exp(min(log_variances[j], MAX_LOG_VARIANCE))
         noise[j] = exp(state[1]) / totals[j]
     if move_scales:
-        _draw_variances(
+        draw_variances(
             target, noise, f[0], log_units, log_variances, steps, table, width,
             rng.random() < 0.5, rng,
         )  # fmt: skip
+        if n_values == 1:
+            # There v was drawn without f_0, and the moves to come are given f_0.
+            draw_function(target, noise, steps, rng, f)
     if move_nu:
         _move_nu(
             target, totals, within, f[0], log_units, log_variances, steps, state, table,
@@ -134,7 +136,7 @@ def update_axis(
                 noise[j] = exp(proposal) / totals[j]
     draw_function(target, noise, steps, rng, f)
     if move_scales:
-        _exchange_neighbours(target, noise, log_units, log_variances, steps, f, table, rng)
+        exchange_neighbours(target, noise, log_units, log_variances, steps, f, table, rng)
     for i in range(n):
         fit[i] += f[index[i]] - old[index[i]]
 
@@ -144,7 +146,7 @@ def _move_nu(
     y, counts, within, f_first, log_units, log_variances, steps, state, table, move_scales,
     n_moves, rng,
 ):  # fmt: skip
-    """Metropolis moves of log ν: those of :mod:`skbayesnn.stable.hyper` at one α.
+    """Metropolis moves of log ν: those of :mod:`skbayesnn.stable.samplers.hyper` at one α.
 
     Each cell keeps v with the probability v/(v + c), or else keeps s.
     """
@@ -169,7 +171,7 @@ def _move_nu(
                 new[j], new_steps[j] = v, steps[j]
                 continue
             new[j] = v + change
-            new_steps[j] = 4.0 * exp(new[j])
+            new_steps[j] = 4.0 * exp(min(new[j], MAX_LOG_VARIANCE))
             if log_c < inf:
                 # The probability of being carried is c/(v + c).
                 log_ratio += log1p(exp(min(v - log_c, 700.0)))

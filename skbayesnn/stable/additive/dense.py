@@ -1,8 +1,12 @@
-"""Dense units: a Gaussian process g with the squared exponential kernel, the limit of cosines.
+"""Dense units: a Gaussian process g with the Matérn kernel of order 3/2.
 
-g = Ψ θ with θ ~ N(0, a I): the columns of Ψ are orthogonal. Up to :data:`MAX_EXACT` rows
-they are the eigenvectors of the Gram matrix times the roots of its eigenvalues, which is the
-process itself; beyond, those of Nyström's approximation by some of the rows.
+It is the limit of cosine units cos(b + w · x) whose input weights w have Student's law with
+three degrees of freedom, as the squared exponential is that of normal ones (Rahimi and Recht,
+2007): heavy tails in the input weights, too, and functions once differentiable.
+
+g = Ψ θ with θ ~ N(0, a I), the columns of Ψ orthogonal. Up to :data:`MAX_EXACT` rows they are
+the eigenvectors of the Gram matrix times the roots of its eigenvalues, which is the process
+itself; beyond, those of Nyström's approximation by :data:`N_LANDMARKS` of the rows.
 
 Rows have noise variances of their own, σ²/p_i, and then Ψ would serve no longer. But noise
 is a sum e' + e'' with Var e' = c σ² the same for all rows, c = min 1/p: draw u = g + e' given
@@ -18,19 +22,21 @@ from scipy.spatial.distance import cdist
 
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.stable.additive.axes import log_half_cauchy
-from skbayesnn.stable.updates import log_noise_prior, propose_log_noise
+from skbayesnn.stable.samplers.scales import log_noise_prior, propose_log_noise
 
 MAX_EXACT = 2000
 """Rows up to which g is exact."""
 
-N_LANDMARKS = 500
+N_LANDMARKS = 300
+_ROWS_A_BLOCK = 4096
 _LEAST_EIGENVALUE = 1e-13
 
 
 def radial(squares):
     """The kernel of squared scaled distances, and minus twice its derivative by them."""
-    k = np.exp(-0.5 * squares)
-    return k, k
+    r = np.sqrt(3.0 * squares)
+    decay = np.exp(-r)
+    return (1.0 + r) * decay, 3.0 * decay
 
 
 def dense_kernel(A, B):
@@ -51,7 +57,7 @@ class DenseBasis:
     Attributes
     ----------
     train : ndarray of shape (n, n_basis)
-        Ψ, with orthogonal columns.
+        Ψ, with orthogonal columns; in single precision where it is an approximation.
     squares : ndarray of shape (n_basis,)
         Their squared lengths.
     """
@@ -73,24 +79,31 @@ class DenseBasis:
         kept = values > _LEAST_EIGENVALUE * values[-1]
         self._map = vectors[:, kept] / np.sqrt(values[kept])
         gram = np.zeros((kept.sum(),) * 2)
-        for part in np.array_split(X, max(1, len(X) // 4096)):
-            psi = self.features(part)[0]
+        for start in range(0, len(X), _ROWS_A_BLOCK):
+            psi = self.features(X[start : start + _ROWS_A_BLOCK])[0]
             gram += psi.T @ psi
         values, rotation = eigh(gram)
         kept = values > _LEAST_EIGENVALUE * values[-1]
         self.squares = values[kept]
         self._map = np.ascontiguousarray(self._map @ rotation[:, kept])
-        self.train = self.features(X)[0]
+        self.train = np.empty((len(X), kept.sum()), dtype=np.float32)
+        for start in range(0, len(X), _ROWS_A_BLOCK):
+            part = slice(start, start + _ROWS_A_BLOCK)
+            self.train[part] = self.features(X[part])[0]
+
+    def values(self, theta):
+        """Ψ θ on the training rows."""
+        return (self.train @ theta.astype(self.train.dtype)).astype(np.float64)
 
     def features(self, X):
-        """Ψ of new rows, and the share of g's variance that it leaves out."""
+        """Ψ of new rows, and the share of g's variance given θ: none where Ψ is all of g."""
         psi = dense_kernel(X, self._landmarks) @ self._map
-        return psi, np.maximum(1.0 - (psi**2).sum(axis=1), 0.0)
+        left = np.maximum(1.0 - (psi**2).sum(axis=1), 0.0)
+        return psi, left if self.exact else np.zeros(len(X))
 
 
 def update_dense(
-    basis, r, g, precisions, n_rows, log_amplitude, log_noise, move_amplitude, move_noise,
-    max_rounds, rng,
+    basis, r, g, precisions, n_rows, log_amplitude, log_noise, move_noise, rng,
 ):  # fmt: skip
     """Draw g given the partial residuals, its log-amplitude and log σ² moved without it.
 
@@ -102,9 +115,7 @@ def update_dense(
     n_rows : float
         Sum of the sample weights.
     log_amplitude, log_noise : float
-    move_amplitude, move_noise : bool
-    max_rounds : int
-        With unequal precisions u is slow: up to so many rounds, as their spread has it.
+    move_noise : bool
     rng : numpy.random.Generator
 
     Returns
@@ -115,21 +126,18 @@ def update_dense(
     """
     ratio = 1.0 / precisions
     least = ratio.min()
-    rounds = int(np.clip(np.ceil(0.5 * ratio.mean() / least), 1, max_rounds))
     u = np.empty_like(r)
-    for _ in range(rounds):
-        rest, n_rest = _draw_common(r, g, ratio, least, np.exp(log_noise), rng, u)
-        t = u @ basis.train
-        outside = max(u @ u - (t**2 / basis.squares).sum(), 0.0)
-        log_amplitude, log_noise = _move_scales(
-            t, basis.squares, outside, rest, n_rest, n_rows, least,
-            log_amplitude, log_noise, move_amplitude, move_noise, rng,
-        )  # fmt: skip
-        c = least * np.exp(log_noise)
-        precision = np.exp(-log_amplitude) + basis.squares / c
-        theta = t / c / precision + rng.standard_normal(t.size) / np.sqrt(precision)
-        g = basis.train @ theta
-    return g, theta, log_amplitude, log_noise
+    rest, n_rest = _draw_common(r, g, ratio, least, np.exp(log_noise), rng, u)
+    t = (u.astype(basis.train.dtype) @ basis.train).astype(np.float64)
+    outside = max(u @ u - (t**2 / basis.squares).sum(), 0.0)
+    log_amplitude, log_noise = _move_scales(
+        t, basis.squares, outside, rest, n_rest, n_rows, least, log_amplitude, log_noise,
+        move_noise, rng,
+    )  # fmt: skip
+    c = least * np.exp(log_noise)
+    precision = np.exp(-log_amplitude) + basis.squares / c
+    theta = t / c / precision + rng.standard_normal(t.size) / np.sqrt(precision)
+    return basis.values(theta), theta, log_amplitude, log_noise
 
 
 @kernel
@@ -188,15 +196,15 @@ def log_evidence(
 @kernel
 def _move_scales(
     t, squares, outside, rest, n_rest, n_rows, least, log_amplitude, log_noise,
-    move_amplitude, move_noise, rng,
+    move_noise, rng,
 ):  # fmt: skip
     """Metropolis moves of log a and log σ², three of each."""
     old = log_evidence(t, squares, outside, rest, n_rest, n_rows, least, log_amplitude, log_noise)
     for move in range(6):
         a, s = log_amplitude, log_noise
-        if move % 2 == 0 and move_amplitude:
+        if move % 2 == 0:
             a += exp(log(0.05) + rng.random() * log(40.0)) * rng.standard_normal()
-        elif move % 2 == 1 and move_noise:
+        elif move_noise:
             s = propose_log_noise(s, n_rows, rng)
         else:
             continue

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.linalg import cho_solve, cholesky
 
 from skbayesnn.numerics.jit import kernel
+from skbayesnn.stable.samplers.line import MAX_LOG_VARIANCE
 
 
 @kernel
@@ -67,13 +68,13 @@ def draw_axis_prior(variances, rng, f):
         f[j] = f[j - 1] + 2.0 * f[j]
 
 
-def parts_given_variances(model, variances, log_amplitude, noise, y, rng=None):
+def parts_given_variances(partition, log_variances, log_amplitude, noise, y, rng=None):
     """Draw all f_k and θ, or their means where ``rng`` is None.
 
     Parameters
     ----------
-    model : Model
-    variances : ndarray of shape (n_values,)
+    partition : AdditiveCells
+    log_variances : ndarray of shape (n_values,)
         Of the weights of all axes, one after the other.
     log_amplitude : float
     noise, y : ndarray of shape (n,)
@@ -90,24 +91,25 @@ def parts_given_variances(model, variances, log_amplitude, noise, y, rng=None):
     numpy.linalg.LinAlgError
         Where C is not positive definite to working precision.
     """
-    a, basis = np.exp(log_amplitude), model.basis
-    covariance = np.zeros((y.size, y.size)) if basis is None else a * model.gram
-    for axis, part in model.parts():
+    a, basis = np.exp(log_amplitude), partition.basis
+    variances = np.exp(np.minimum(log_variances, MAX_LOG_VARIANCE))
+    covariance = np.zeros((y.size, y.size)) if basis is None else a * partition.gram
+    for axis, part in partition.parts():
         add_axis_covariance(variances[part], axis.index, covariance)
     covariance.flat[:: y.size + 1] += noise
     factor = cholesky(covariance, lower=True, overwrite_a=True, check_finite=False)
-    f, theta, rest = np.zeros(variances.size), np.zeros(model.n_basis), y
+    f, theta, rest = np.zeros(variances.size), np.zeros(partition.n_basis), y
     if rng is not None:
         rest = y - np.sqrt(noise) * rng.standard_normal(y.size)
-        for axis, part in model.parts():
+        for axis, part in partition.parts():
             draw_axis_prior(variances[part], rng, f[part])
             rest -= f[part][axis.index]
         if basis is not None:
             theta = np.sqrt(a) * rng.standard_normal(theta.size)
             rest -= basis.train @ theta
     solved = cho_solve((factor, True), rest, check_finite=False)
-    for axis, part in model.parts():
-        s = np.bincount(axis.index, solved, axis.values.size)
+    for axis, part in partition.parts():
+        s = np.bincount(axis.index, solved, axis.cells.x.size)
         add_axis_product(variances[part], s, f[part])
     if basis is not None:
         theta += a * (solved @ basis.train)

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from skbayesnn.numerics.jit import kernel
-from skbayesnn.stable.updates import log_noise_prior, propose_log_noise
+from skbayesnn.stable.samplers.scales import log_noise_prior, propose_log_noise
 
 DEGREES = np.array([2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 25.0, 50.0, 100.0, np.inf])
 """The values that the degrees of freedom can take, alike under the prior."""

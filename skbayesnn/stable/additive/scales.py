@@ -4,7 +4,7 @@ With α = 2 and Gaussian noise the model is a Gaussian process with the covarian
 
     a k(x, x') + Σ_k ν_k (1 - 2 θ_k/π) + σ² I,
 
-k squared exponential, θ_k the angle between (1, x_k) and (1, x_k'). All its parameters are
+k the kernel of the dense units, θ_k the angle between (1, x_k) and (1, x_k'). All parameters are
 fitted at once, so that the length scales answer for what axis units leave over and not for
 all of y. The length scales are then held, while the chains sample everything else.
 """
@@ -18,7 +18,7 @@ from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
 
 from skbayesnn.stable.additive.dense import radial
-from skbayesnn.stable.line import arc
+from skbayesnn.stable.samplers.line import arc
 
 MAX_ROWS = 600
 """Of more rows a random part is used: an evaluation costs O(n³)."""
@@ -34,7 +34,7 @@ def axis_kernel(x):
     return 1.0 - 2.0 * arc(np.minimum.outer(x, x), np.maximum.outer(x, x))
 
 
-def negative_log_posterior(parameters, X, axes, y):
+def negative_log_posterior(parameters, X, axes, y, weights):
     """Minus the log-evidence and log-prior of the Gaussian limit, and its gradient.
 
     Parameters
@@ -44,7 +44,7 @@ def negative_log_posterior(parameters, X, axes, y):
     X : ndarray of shape (n, n_features)
     axes : ndarray of shape (n_features, n, n)
         From :func:`axis_kernel`.
-    y : ndarray of shape (n,)
+    y, weights : ndarray of shape (n,)
 
     Returns
     -------
@@ -56,7 +56,7 @@ def negative_log_posterior(parameters, X, axes, y):
     nus, (a, noise) = np.exp(parameters[n_features:-2]), np.exp(parameters[-2:])
     dense, slope = radial(cdist(scaled, scaled, "sqeuclidean"))
     covariance = a * dense + np.tensordot(nus, axes, 1)
-    covariance.flat[:: len(y) + 1] += noise
+    covariance.flat[:: len(y) + 1] += noise / weights
     factor = cholesky(covariance, lower=True, overwrite_a=True, check_finite=False)
     solved = cho_solve((factor, True), y, check_finite=False)
     value = 0.5 * y @ solved + np.log(np.diag(factor)).sum()
@@ -73,7 +73,7 @@ def negative_log_posterior(parameters, X, axes, y):
     )
     gradient[n_features:-2] = nus * (axes.reshape(n_features, -1) @ by_covariance.ravel())
     gradient[-2] = a * (by_covariance * dense).sum()
-    gradient[-1] = noise * np.trace(by_covariance)
+    gradient[-1] = noise * (np.diag(by_covariance) / weights).sum()
 
     logs = parameters[:n_features]
     value += 0.5 * (logs**2).sum() / _PRIOR_VARIANCE
@@ -85,14 +85,15 @@ def negative_log_posterior(parameters, X, axes, y):
     return value, gradient
 
 
-def best_inverse_lengths(X, y, rng):
+def best_inverse_lengths(X, y, weights, rng):
     """The inverse length scales that maximise the evidence of the Gaussian limit.
 
     Parameters
     ----------
     X : ndarray of shape (n, n_features)
         Standardised, as y.
-    y : ndarray of shape (n,)
+    y, weights : ndarray of shape (n,)
+        Targets, and sample weights.
     rng : numpy.random.Generator
         Chooses rows where there are more than :data:`MAX_ROWS`.
 
@@ -107,13 +108,13 @@ def best_inverse_lengths(X, y, rng):
     """
     if len(y) > MAX_ROWS:
         chosen = rng.choice(len(y), MAX_ROWS, replace=False)
-        X, y = X[chosen], y[chosen]
+        X, y, weights = X[chosen], y[chosen], weights[chosen]
     n_features = X.shape[1]
     start = np.concatenate([np.full(n_features, -0.5), np.full(n_features, -2.0), [0.0, -2.0]])
     bounds = [(-_LOG_BOUND, _LOG_BOUND)] * n_features + [_LOG_VARIANCE_BOUNDS] * (n_features + 2)
     axes = np.stack([axis_kernel(x) for x in X.T])
     found = minimize(
-        negative_log_posterior, start, (X, axes, y), "L-BFGS-B", True, bounds=bounds,
+        negative_log_posterior, start, (X, axes, y, weights), "L-BFGS-B", True, bounds=bounds,
         options={"maxiter": _MAX_ITERATIONS},
     )  # fmt: skip
     # Status 1 is the limit of iterations: near enough for scales that are held anyway.

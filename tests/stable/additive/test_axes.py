@@ -18,16 +18,16 @@ def test_many_values_are_taken_in_runs(monkeypatch):
     monkeypatch.setattr(axes, "MAX_VALUES", 7)
     x = np.random.default_rng(0).normal(size=40)
     axis = Axis(x)
-    assert axis.values.size == 7
-    assert (np.diff(axis.values) > 0).all()
+    assert axis.cells.x.size == 7
+    assert (np.diff(axis.cells.x) > 0).all()
     order = np.argsort(x)
     assert (np.diff(axis.index[order]) >= 0).all()
     counts = np.bincount(axis.index)
     assert counts.min() >= 5
     assert counts.max() <= 6
     # Each value is one of its own run.
-    assert (np.isin(axis.values, x)).all()
-    assert all(v in x[axis.index == j] for j, v in enumerate(axis.values))
+    assert (np.isin(axis.cells.x, x)).all()
+    assert all(v in x[axis.index == j] for j, v in enumerate(axis.cells.x))
 
 
 def test_half_cauchy():
@@ -68,9 +68,9 @@ def test_gradient_of_the_gaussian_limit():
     rng = np.random.default_rng(2)
     X, y = rng.normal(size=(15, 2)), rng.normal(size=15)
     kernels = np.stack([axis_kernel(x) for x in X.T])
-    parameters = rng.normal(-1, 0.5, 6)
-    _, gradient = negative_log_posterior(parameters, X, kernels, y)
+    parameters, weights = rng.normal(-1, 0.5, 6), rng.exponential(size=15)
+    _, gradient = negative_log_posterior(parameters, X, kernels, y, weights)
     numerical = approx_fprime(
-        parameters, lambda p: negative_log_posterior(p, X, kernels, y)[0], 1e-6
+        parameters, lambda p: negative_log_posterior(p, X, kernels, y, weights)[0], 1e-6
     )
     np.testing.assert_allclose(gradient, numerical, atol=1e-4)

@@ -1,10 +1,10 @@
-"""Dense units: features, the evidence, and Gibbs draws with unequal noise."""
+"""Dense units: features, and the evidence of the amplitude and the noise."""
 
 import numpy as np
 from scipy.stats import multivariate_normal
 
 from skbayesnn.stable.additive import dense
-from skbayesnn.stable.additive.dense import DenseBasis, dense_kernel, log_evidence, update_dense
+from skbayesnn.stable.additive.dense import DenseBasis, dense_kernel, log_evidence
 
 
 def test_features_are_the_process_itself():
@@ -28,8 +28,13 @@ def test_landmarks_approximate_a_smooth_process(monkeypatch):
     X = rng.normal(size=(600, 2)) / 1.5
     basis = DenseBasis(X, rng)
     assert not basis.exact
-    np.testing.assert_allclose(basis.train.T @ basis.train, np.diag(basis.squares), atol=1e-6)
-    np.testing.assert_allclose(basis.train @ basis.train.T, dense_kernel(X, X), atol=3e-3)
+    # In single precision, of columns up to 20 long.
+    np.testing.assert_allclose(basis.train.T @ basis.train, np.diag(basis.squares), atol=1e-3)
+    theta = rng.normal(size=basis.squares.size)
+    np.testing.assert_allclose(basis.values(theta), basis.train @ theta, atol=1e-5)
+    # A Matérn process is rough: the landmarks know all but a hundredth of its variance.
+    missing = dense_kernel(X, X) - basis.train @ basis.train.T
+    assert np.diag(missing).mean() < 0.01
 
 
 def test_evidence_is_the_density_of_both_noises():
@@ -53,22 +58,3 @@ def test_evidence_is_the_density_of_both_noises():
             - 0.5 * np.sum(e**2 / d / noise + log_noise)
         )
     np.testing.assert_allclose(values[1] - values[0], exact[1] - exact[0], atol=1e-8)
-
-
-def test_draws_with_unequal_noise_have_the_dense_moments():
-    rng = np.random.default_rng(2)
-    n = 6
-    X = rng.normal(size=(n, 1))
-    basis, r, p = DenseBasis(X, rng), rng.normal(size=n), np.exp(rng.normal(0, 0.6, n))
-    k = basis.train @ basis.train.T
-    inverse = np.linalg.inv(k + np.diag(0.3 / p))
-    mean, covariance = k @ inverse @ r, k - k @ inverse @ k
-    g, draws = np.zeros(n), []
-    for _ in range(8000):
-        g, *_ = update_dense(basis, r, g, p, n, 0.0, np.log(0.3), False, False, 4, rng)
-        draws.append(g)
-    # Some five sweeps for an independent draw at these precisions.
-    z = (np.mean(draws, axis=0) - mean) / np.sqrt(5 * np.diag(covariance) / 8000)
-    assert np.abs(z).max() < 4.5
-    scale = np.sqrt(np.outer(np.diag(covariance), np.diag(covariance)))
-    assert np.abs((np.cov(np.transpose(draws)) - covariance) / scale).max() < 0.2

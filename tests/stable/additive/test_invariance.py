@@ -11,13 +11,14 @@ from scipy.special import expit
 from scipy.stats import chi2, halfcauchy, kstest, norm
 
 from skbayesnn.numerics.stable_laws import sample_log_positive_stable
-from skbayesnn.numerics.stable_transport import logit_curve
 from skbayesnn.stable.additive import chain as chain_module
-from skbayesnn.stable.additive.axes import Axis
-from skbayesnn.stable.additive.chain import Chain, Model, Prior
+from skbayesnn.stable.additive.chain import AdditiveChain
 from skbayesnn.stable.additive.dense import DenseBasis
 from skbayesnn.stable.additive.joint import draw_axis_prior
 from skbayesnn.stable.additive.noise import DEGREES
+from skbayesnn.stable.additive.partition import AdditiveCells
+from skbayesnn.stable.samplers.problem import Prior
+from skbayesnn.stable.samplers.transport import logit_curve
 
 N_REPLICATES = 400
 # A false alarm in one of some hundred comparisons would come once in thousands of changes.
@@ -26,97 +27,100 @@ LEAST_P = 1e-5
 
 def draw_from_prior(chain, alphas):
     """Everything from the prior, in place; the targets too."""
-    model, prior, rng = chain.model, chain.model.prior, chain.rng
-    chain.alpha = float(rng.choice(alphas)) if prior.alpha is None else prior.alpha
-    chain.log_nu = np.log(np.abs(rng.standard_cauchy(len(model.axes))))
-    chain.log_variances = model.log_units(chain.alpha, chain.log_nu)
-    if chain.alpha < 2.0:
-        a = chain.alpha / 2.0
-        chain.log_variances += [sample_log_positive_stable(a, rng) for _ in chain.log_variances]
-    for _, part in model.parts():
-        draw_axis_prior(np.exp(chain.log_variances[part]), rng, chain.f[part])
-    chain.log_noise = np.log(np.abs(rng.standard_cauchy()))
-    chain.degrees = float(rng.choice(DEGREES)) if prior.degrees is None else prior.degrees
-    chain.precisions = model.weights.copy()
-    if np.isfinite(chain.degrees):
+    partition, prior, rng, state = chain.partition, chain.prior, chain.rng, chain.state
+    state.alpha = float(rng.choice(alphas)) if prior.alpha is None else prior.alpha
+    state.log_nu = np.log(np.abs(rng.standard_cauchy(len(partition.axes))))
+    state.log_variances = partition.log_units(state.alpha, state.log_nu)
+    if state.alpha < 2.0:
+        a = state.alpha / 2.0
+        state.log_variances += [sample_log_positive_stable(a, rng) for _ in state.log_variances]
+    for _, part in partition.parts():
+        draw_axis_prior(np.exp(state.log_variances[part]), rng, state.f[part])
+    state.log_noise = np.log(np.abs(rng.standard_cauchy()))
+    state.degrees = float(rng.choice(DEGREES)) if prior.degrees is None else prior.degrees
+    state.precisions = partition.weights.copy()
+    if np.isfinite(state.degrees):
         # A row of weight w stands for w rows with one target, which is not how data come:
         # with weights other than one only Gaussian noise has a law that data can be drawn from.
-        half = chain.degrees / 2.0
-        chain.precisions = rng.gamma(half, 1.0 / half, model.y.size)
-    if model.basis is not None:
-        chain.log_amplitude = np.log(np.abs(rng.standard_cauchy()))
-        chain.theta = np.exp(chain.log_amplitude / 2) * rng.standard_normal(model.n_basis)
-        chain.g = model.basis.train @ chain.theta
-    chain._sum_up()
-    noise = np.exp(chain.log_noise) / chain.precisions
-    model.y[:] = chain.fit + np.sqrt(noise) * rng.standard_normal(model.y.size)
+        half = state.degrees / 2.0
+        state.precisions = rng.gamma(half, 1.0 / half, partition.y.size)
+    if partition.basis is not None:
+        state.log_amplitude = np.log(np.abs(rng.standard_cauchy()))
+        state.theta = np.exp(state.log_amplitude / 2) * rng.standard_normal(partition.n_basis)
+        state.g = partition.basis.train @ state.theta
+    chain.sum_up()
+    noise = np.exp(state.log_noise) / state.precisions
+    partition.y[:] = chain.fit + np.sqrt(noise) * rng.standard_normal(partition.y.size)
 
 
 def statistics(chain):
     """Numbers that are uniform under the prior, by name."""
-    model, rng = chain.model, chain.rng
+    partition, rng, state = chain.partition, chain.rng, chain.state
     out = {
-        "noise": halfcauchy.cdf(np.exp(chain.log_noise)),
-        "nu 0": halfcauchy.cdf(np.exp(chain.log_nu[0])),
-        "nu 1": halfcauchy.cdf(np.exp(chain.log_nu[1])),
+        "noise": halfcauchy.cdf(np.exp(state.log_noise)),
+        "nu 0": halfcauchy.cdf(np.exp(state.log_nu[0])),
+        "nu 1": halfcauchy.cdf(np.exp(state.log_nu[1])),
+        "nu 2": halfcauchy.cdf(np.exp(state.log_nu[2])),
     }
-    residuals = chain.model.y - chain.fit
+    residuals = partition.y - chain.fit
     out["residuals"] = chi2.cdf(
-        chain.precisions @ residuals**2 / np.exp(chain.log_noise), residuals.size
+        state.precisions @ residuals**2 / np.exp(state.log_noise), residuals.size
     )
-    i = np.searchsorted(DEGREES, chain.degrees)
+    i = np.searchsorted(DEGREES, state.degrees)
     out["degrees"] = (i + rng.random()) / DEGREES.size
-    for k, (_, part) in enumerate(model.parts()):
-        f, v = chain.f[part], np.exp(chain.log_variances[part])
+    for k, (_, part) in enumerate(partition.parts()):
+        f, v = state.f[part], np.exp(state.log_variances[part])
         weights = np.append(0.5 * (f[0] + f[-1]), 0.5 * np.diff(f))
         out[f"weights {k}"] = chi2.cdf((weights**2 / v).sum(), f.size)
         out[f"level {k}"] = norm.cdf(weights[0] / np.sqrt(v[0]))
-    if model.basis is not None:
-        out["amplitude"] = halfcauchy.cdf(np.exp(chain.log_amplitude))
-        out["g"] = chi2.cdf((chain.theta**2).sum() / np.exp(chain.log_amplitude), chain.theta.size)
-    if chain.alpha < 2.0:
-        scales = chain.log_variances - model.log_units(chain.alpha, chain.log_nu)
+    if partition.basis is not None:
+        out["amplitude"] = halfcauchy.cdf(np.exp(state.log_amplitude))
+        out["g"] = chi2.cdf((state.theta**2).sum() / np.exp(state.log_amplitude), state.theta.size)
+    if state.alpha < 2.0:
+        scales = state.log_variances - partition.log_units(state.alpha, state.log_nu)
         for j in (0, 1, scales.size - 1):
-            out[f"scale {j}"] = expit(np.interp(scales[j], *logit_curve(chain.alpha / 2.0)))
+            out[f"scale {j}"] = expit(np.interp(scales[j], *logit_curve(state.alpha / 2.0)))
     return out
 
 
 CASES = {
-    "all": (Prior(alpha=1.2), True, True),
-    "no joint draws": (Prior(alpha=1.2), True, False),
-    "Gaussian noise": (Prior(alpha=1.6, degrees=np.inf), True, False),
-    "axes alone": (Prior(alpha=0.9), False, False),
-    "alpha is two": (Prior(alpha=2.0), True, True),
-    "alpha sampled": (Prior(degrees=np.inf), False, True),
-    "three degrees": (Prior(alpha=1.2, degrees=3.0), True, False),
+    "all": (1.2, None, True, True),
+    "no joint draws": (1.2, None, True, False),
+    "Gaussian noise": (1.6, np.inf, True, False),
+    "axes alone": (0.9, None, False, False),
+    "alpha is two": (2.0, None, True, True),
+    "alpha sampled": (None, np.inf, False, True),
+    "three degrees": (1.2, 3.0, True, False),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_sweeps_leave_the_prior_as_it_is(case, monkeypatch):
-    prior, dense, joint = CASES[case]
+    alpha, degrees, dense, joint = CASES[case]
+    prior = Prior(alpha, None, None, degrees)
     alphas = np.round(np.arange(0.8, 1.91, 0.02), 2)
     monkeypatch.setattr(chain_module, "ALPHAS", alphas)
     monkeypatch.setattr(chain_module, "_SWEEPS_A_JOINT_DRAW", 2)
     rng = np.random.default_rng(1)
-    # Ties in one input; the other is fine.
-    X = np.column_stack([rng.integers(0, 3, 8) - 1.0, rng.normal(size=8)])
-    basis = DenseBasis(X / 1.5, rng) if dense else None
+    # Ties in one input, one value in another.
+    X = np.column_stack([rng.integers(0, 3, 8) - 1.0, rng.normal(size=8), np.full(8, 0.3)])
     weights = np.ones(8)
-    if prior.degrees == np.inf:
+    if degrees == np.inf:
         weights = np.array([1.0, 1.0, 2.0, 0.5, 1.0, 1.0, 1.0, 1.5])
         weights *= 8 / weights.sum()
-    model = Model([Axis(x) for x in X.T], basis, np.zeros(8), weights, prior)
-    model.joint = model.joint and joint
+    partition = AdditiveCells(X, np.zeros(8), weights, dense=False)
+    if dense:
+        partition.set_basis(DenseBasis(X / 1.5, rng))
+    partition.joint = joint
     table = {}
     for _ in range(N_REPLICATES):
-        chain = Chain(model, rng)
+        chain = AdditiveChain(partition, prior, partition.start(prior, rng), None, rng)
         draw_from_prior(chain, alphas)
         for _ in range(3):
-            chain.sweep()
+            chain.sweep_once()
         found = statistics(chain)
         if prior.alpha is None:
-            i = np.searchsorted(alphas, chain.alpha - 1e-9)
+            i = np.searchsorted(alphas, chain.state.alpha - 1e-9)
             found["alpha"] = (i + rng.random()) / alphas.size
         for name, value in found.items():
             table.setdefault(name, []).append(value)

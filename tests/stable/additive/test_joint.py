@@ -4,9 +4,6 @@ import numpy as np
 import pytest
 from kernels import arc_cosine_kernel
 
-from skbayesnn.numerics.stable_laws import positive_stable_table
-from skbayesnn.stable.additive.axes import Axis
-from skbayesnn.stable.additive.chain import Model, Prior
 from skbayesnn.stable.additive.dense import DenseBasis, dense_kernel
 from skbayesnn.stable.additive.joint import (
     add_axis_covariance,
@@ -14,8 +11,7 @@ from skbayesnn.stable.additive.joint import (
     draw_axis_prior,
     parts_given_variances,
 )
-from skbayesnn.stable.additive.posterior import AdditivePosterior, Draws
-from skbayesnn.stable.additive.prediction import axis_moments
+from skbayesnn.stable.additive.partition import AdditiveCells, AdditiveDraws
 
 NUS, AMPLITUDE = np.array([0.7, 0.3]), 1.4
 # Short enough that the Gram matrix of g can be inverted for comparison.
@@ -40,10 +36,11 @@ def summed_kernel(A, B):
     return k
 
 
-def two_model(X, y):
-    axes = [Axis(x) for x in X.T]
-    basis = DenseBasis(INVERSE_LENGTH * X, np.random.default_rng(0))
-    return Model(axes, basis, y, np.ones(y.size), Prior(alpha=2.0))
+def two_parts(X, y):
+    cells = AdditiveCells(X, y, dense=False)
+    cells.inverse_lengths = np.full(2, INVERSE_LENGTH)
+    cells.set_basis(DenseBasis(INVERSE_LENGTH * X, None))
+    return cells
 
 
 def sign_matrix(n):
@@ -76,24 +73,25 @@ def test_prior_draws_of_an_axis():
 def test_two_is_the_gaussian_process_with_the_summed_kernel():
     X, y, noise = table(40, 0)
     new = np.column_stack([[-5.0, -0.2, 2 / 3, 4.0, 0.1], [0.3, -9.0, 0.0, 7.0, X[3, 1]]])
-    model = two_model(X, y)
-    log_nu = np.log(NUS)
-    log_variances = model.log_units(2.0, log_nu)
-    f, theta = parts_given_variances(model, np.exp(log_variances), np.log(AMPLITUDE), noise, y)
+    cells, log_nu = two_parts(X, y), np.log(NUS)
+    log_variances = cells.log_units(2.0, log_nu)
+    f, theta = parts_given_variances(cells, log_variances, np.log(AMPLITUDE), noise, y)
     inverse = np.linalg.inv(summed_kernel(X, X) + np.diag(noise))
-    fitted = sum(f[part][axis.index] for axis, part in model.parts()) + model.basis.train @ theta
+    fitted = sum(f[part][axis.index] for axis, part in cells.parts()) + cells.basis.train @ theta
     np.testing.assert_allclose(fitted, summed_kernel(X, X) @ inverse @ y, atol=1e-8)
 
-    one = [np.atleast_2d(values) for values in (f, log_variances, theta, log_nu)]
-    draws = Draws(*one, *np.array([[np.log(AMPLITUDE)], [0.0], [2.0], [np.inf]]))
-    posterior = AdditivePosterior(model, np.full(2, INVERSE_LENGTH), draws, {})
-    means, variances = posterior.predict(new)
+    numbers = ([0.0], [2.0], [np.inf], [np.log(AMPLITUDE)])
+    arrays = (log_nu, f, log_variances, theta, np.full(3, 0.5))
+    draws = AdditiveDraws(
+        *(np.array(value) for value in numbers), *(np.atleast_2d(value) for value in arrays)
+    )
+    means, variances = cells.predict(draws, new)
     np.testing.assert_allclose(means[:, 0], summed_kernel(new, X) @ inverse @ y, atol=1e-8)
 
     # Given all parts at the training rows: the variances of three independent processes.
-    expected = 1.0 + AMPLITUDE * np.ones(len(new))
-    k = smooth_kernel(new, X)
-    expected -= np.sum((k @ np.linalg.inv(smooth_kernel(X, X))) * k, axis=1)
+    expected = AMPLITUDE - np.sum(
+        (smooth_kernel(new, X) @ np.linalg.inv(smooth_kernel(X, X))) * smooth_kernel(new, X), axis=1
+    )
     for nu, x, old in zip(NUS, new.T, X.T, strict=True):
         values = np.unique(old)[:, None]
         k = arc_cosine_kernel(x[:, None], values)
@@ -101,17 +99,33 @@ def test_two_is_the_gaussian_process_with_the_summed_kernel():
         expected += nu * (1.0 - np.sum(weights * k, axis=1))
     np.testing.assert_allclose(variances[:, 0], expected, atol=1e-8)
 
+    # Joint draws have these moments, and the covariances of three processes between rows.
+    many = draws.take(np.zeros(20000, int))
+    drawn = cells.sample(many, new, np.random.default_rng(1))
+    # Four and a half standard errors of a mean, and of a covariance.
+    spread = np.sqrt(expected)
+    assert (np.abs(drawn.mean(axis=1) - means[:, 0]) < 4.5 * spread / np.sqrt(20000)).all()
+    joint = smooth_kernel(new, new) - smooth_kernel(new, X) @ np.linalg.inv(
+        smooth_kernel(X, X)
+    ) @ smooth_kernel(X, new)
+    for nu, x, old in zip(NUS, new.T, X.T, strict=True):
+        values, x = np.unique(old)[:, None], x[:, None]
+        k = arc_cosine_kernel(x, values)
+        joint += nu * arc_cosine_kernel(x, x)
+        joint -= nu * k @ np.linalg.inv(arc_cosine_kernel(values, values)) @ k.T
+    assert (np.abs(np.cov(drawn) - joint) < 0.045 * np.outer(spread, spread)).all()
+
 
 def test_draws_have_the_moments_of_the_process():
     X, y, noise = table(7, 1)
-    model, rng = two_model(X, y), np.random.default_rng(2)
-    variances = np.exp(model.log_units(2.0, np.log(NUS)))
+    cells, rng = two_parts(X, y), np.random.default_rng(2)
+    log_variances = cells.log_units(2.0, np.log(NUS))
     fits = []
     for _ in range(8000):
-        f, theta = parts_given_variances(model, variances, np.log(AMPLITUDE), noise, y, rng)
-        first = f[: model.ends[0]][model.axes[0].index]
-        second = f[model.starts[1] :][model.axes[1].index]
-        fits.append(np.concatenate([first, second, model.basis.train @ theta]))
+        f, theta = parts_given_variances(cells, log_variances, np.log(AMPLITUDE), noise, y, rng)
+        first = f[: cells.ends[0]][cells.axes[0].index]
+        second = f[cells.starts[1] :][cells.axes[1].index]
+        fits.append(np.concatenate([first, second, cells.basis.train @ theta]))
     fits = np.array(fits)
     parts = [nu * arc_cosine_kernel(x[:, None], x[:, None]) for nu, x in zip(NUS, X.T, strict=True)]
     parts.append(smooth_kernel(X, X))
@@ -126,17 +140,3 @@ def test_draws_have_the_moments_of_the_process():
     # The relative error of a sample covariance is about √(2/8000) of the variances.
     scale = np.sqrt(np.outer(np.diag(covariance), np.diag(covariance)))
     assert np.abs((np.cov(fits.T) - covariance) / scale).max() < 0.08
-
-
-def test_nothing_is_split_at_old_values():
-    rng = np.random.default_rng(3)
-    model = two_model(*table(30, 4)[:2])
-    axis, alpha = model.axes[1], 1.2
-    f = rng.normal(size=(50, axis.values.size))
-    units = 2.0 / alpha * axis.log_masses
-    means, variances = axis_moments(
-        axis, f, units + f, f, positive_stable_table(0.6), axis.values[[4, 0, 4]],
-        (rng.permutation(50) + 0.5) / 50,
-    )  # fmt: skip
-    np.testing.assert_allclose(means, f[:, [4, 0, 4]].T, atol=1e-12)
-    np.testing.assert_array_equal(variances, 0.0)
