@@ -21,6 +21,7 @@ from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture
+from skbayesnn.stable.additive.effects import PartialEffectsMixin
 from skbayesnn.stable.partitions.choice import degrees_of_freedom, make_partition
 from skbayesnn.stable.posterior import sample_posterior, warn_unless_converged
 from skbayesnn.stable.samplers.problem import Prior
@@ -28,8 +29,9 @@ from skbayesnn.stable.settings import CONSTRAINTS, check_unchanged, model_parame
 
 
 class StableNNRegressor(
-    CallbackSupportMixin, ProbabilisticRegressorMixin, RegressorMixin, BaseEstimator
-):
+    CallbackSupportMixin, PartialEffectsMixin, ProbabilisticRegressorMixin,
+    RegressorMixin, BaseEstimator,
+):  # fmt: skip
     """Infinitely wide Bayesian neural network with α-stable weights.
 
     One hidden layer of sign units; as its width grows and its output weights have
@@ -54,7 +56,6 @@ class StableNNRegressor(
         one for each input, as Gaussian processes find length scales: they maximise the
         marginal likelihood of α = 2 (on 600 rows at most), so that inputs that do not matter
         are turned down; with ``activation="erf"`` a scale of the biases is found with them.
-        Worth most where there are many inputs.
     cells : {"auto", "line", "plane", "additive", "sampled"}, default="auto"
         Which hidden units there are, and how they are put into classes that label the rows
         alike. "line" and "plane", exact, for one and for two inputs. "additive", for any
@@ -85,12 +86,10 @@ class StableNNRegressor(
         among the three by cross-validation.
     move_units : bool, default=False
         Sample the hyperplanes, too: each sweep proposes a new one for every sampled unit.
-        A few hundred units then find the jumps of a function of ten inputs that thousands
-        drawn at random miss. Predictions need the units of each draw: a fit keeps
-        ``n_posterior_draws * n_units * (n_features + 2)`` numbers of 4 bytes (48 MB for
-        1000 draws of 1000 units with ten inputs). Not for ``sampler="metropolis"``.
-        On smooth tables move erf units: signs that move can follow single rows, and chains
-        that have not converged are then too sure of themselves.
+        Predictions need the units of each draw: a fit keeps ``n_posterior_draws * n_units *
+        (n_features + 2)`` numbers of 4 bytes. Not for ``sampler="metropolis"``. On smooth tables
+        move erf units: signs that move can follow single rows, and chains that have not converged
+        are then too sure of themselves.
     sampler : {"gibbs", "metropolis"}, default="gibbs"
         "metropolis" is the paper's Algorithm S.2, scales proposed from their prior with
         all weights integrated out: a reference of the same law. It costs
@@ -141,7 +140,8 @@ class StableNNRegressor(
     alpha_, nu_ : float
         Posterior medians, where sampled, of the parameters `alpha` and `nu`.
     noise_variance_draws_, alpha_draws_, nu_draws_ : ndarray of shape (n_posterior_draws,)
-        The draws of each; all alike where it is given.
+        The draws of each; all alike where it is given. Additive cells have a ν for each input,
+        (n_posterior_draws, n_features), and `nu_` is the median of all of them.
     r_hat_ : ndarray of shape (n_monitored,)
         Rank-normalised split R-hat of the function at `monitored_rows_`, the larger one of
         values and of their distances from the median; near 1 where the chains agree.
@@ -151,7 +151,8 @@ class StableNNRegressor(
     monitored_rows_ : ndarray of shape (n_monitored, n_features)
         Up to 100 distinct training rows, spread over the data.
     parameter_r_hat_ : dict of str to float
-        R-hat of ``"noise_variance"``, ``"alpha"`` and ``"nu"``, where sampled.
+        R-hat of ``"noise_variance"``, ``"alpha"`` and ``"nu"``, where sampled, and for additive
+        cells of the parts of the function and of the parameters that only they have.
     parameter_effective_sample_size_, parameter_tail_effective_sample_size_ : dict
         Effective numbers of independent draws of the same.
     n_features_in_ : int
@@ -169,12 +170,15 @@ class StableNNRegressor(
     A fit keeps ``n_posterior_draws`` numbers of 4 bytes for each cell (as many cells as
     distinct inputs, or ``n_units``; in the plane two numbers a cell). A sweep costs O(n)
     operations for one input and O(n * n_cells) otherwise; with `move_units` O(n² * n_units)
-    up to 1500 rows. Chains in the plane mix slowly where jumps may lie along different
-    lines, and those of moving units where there are many inputs and little noise: look at
-    `r_hat_`. Predictions then want several chains and a long warm-up.
+    up to 1500 rows. Chains in the plane and those of moving units may mix slowly: look at `r_hat_`.
 
-    For tables of many inputs, try ``activation="erf"``, ``input_scale="evidence"`` and
-    ``move_units=True`` with 300 units, α near 1.8 and ν near 5.
+    Additive cells: of an input with more than 5000 distinct values neighbours are taken
+    together. Dense units are exact up to 2000 rows and have 300 landmarks beyond; their length
+    scales are found first, by the evidence of the Gaussian limit of the whole model on up to 600
+    rows, and then held. Up to 1200 rows all parts are drawn at once every few sweeps; beyond,
+    the function converges long before the parts that it is a sum of. Student-t noise is told by
+    one scale for each draw, so that 1000 draws have its tails up to the level 0.9995, and
+    `noise_variance_` is its squared scale.
 
     References
     ----------

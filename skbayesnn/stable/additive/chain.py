@@ -6,11 +6,13 @@ order with its ν_k (:mod:`~skbayesnn.stable.additive.axes`), then the levels of
 at once (:mod:`~skbayesnn.stable.additive.joint`) where there are not too many rows.
 """
 
+import warnings
 from dataclasses import dataclass, replace
 from math import exp, log
 
 import numpy as np
 from numpy.linalg import LinAlgError
+from sklearn.exceptions import ConvergenceWarning
 
 from skbayesnn.numerics.stable_laws import positive_stable_table
 from skbayesnn.stable.additive.axes import (
@@ -244,7 +246,16 @@ class AdditiveChain:
                 partition, state.log_variances, state.log_amplitude, noise, partition.y, self.rng
             )
         except LinAlgError:
+            # A sweep without this draw is as valid: whether it can be made is known before it.
             state.n_failed += 1
+            if state.n_failed == 1:
+                warnings.warn(
+                    "The covariance of all targets could not be factored, and a joint draw of all "
+                    "parts was left out: chains mix more slowly. Look at r_hat_; a fixed "
+                    "noise_variance, or alpha nearer to 2, helps.",
+                    ConvergenceWarning,
+                    stacklevel=2,
+                )
             return
         if partition.basis is not None:
             state.g = partition.basis.values(state.theta)
