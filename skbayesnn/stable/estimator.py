@@ -22,9 +22,8 @@ from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.stable.additive.effects import PartialEffectsMixin
-from skbayesnn.stable.partitions.choice import degrees_of_freedom, make_partition
+from skbayesnn.stable.partitions.choice import make_partition, make_prior
 from skbayesnn.stable.posterior import sample_posterior, warn_unless_converged
-from skbayesnn.stable.samplers.problem import Prior
 from skbayesnn.stable.settings import CONSTRAINTS, check_unchanged, model_parameters
 
 
@@ -48,9 +47,10 @@ class StableNNRegressor(
         the jumps. 2 is a Gaussian process with the arc-cosine kernel of order zero,
         ν(1 - 2θ/π), θ the angle between (1, x) and (1, x'). "sample" infers it under a
         uniform prior on 0.2, 0.22, …, 1.98.
-    nu : float or "sample", default="sample"
+    nu : float, "sample" or "auto", default="auto"
         Scale of the squared weights, above 0, in units of the variance of y (of y
-        squared with ``normalize_y=False``). "sample" infers it under a half-Cauchy prior.
+        squared with ``normalize_y=False``). "sample" infers it under a half-Cauchy prior, for
+        additive cells one for each input. "auto" is "sample" for additive cells, and 1 otherwise.
     input_scale : float, array-like of shape (n_features,) or "evidence", default=1.0
         Scale of the input weights of each input: what X is multiplied by. "evidence" finds
         one for each input, as Gaussian processes find length scales: they maximise the
@@ -206,7 +206,7 @@ class StableNNRegressor(
     def __init__(
         self,
         alpha: float | Literal["sample"] = 1.1,
-        nu: float | Literal["sample"] = "sample",
+        nu: float | Literal["auto", "sample"] = "auto",
         *,
         input_scale: float | ArrayLike | Literal["evidence"] = 1.0,
         cells: Literal["auto", "line", "plane", "additive", "sampled"] = "auto",
@@ -298,19 +298,15 @@ class StableNNRegressor(
             location_and_scale(y, "y", weights) if self.normalize_y else (0.0, 1.0)
         )
         standardised = (y - self._location) / self._scale
-        log_noise = None
-        if self.noise_variance != "sample":
-            log_noise = float(np.log(self.noise_variance) - 2.0 * np.log(self._scale))
-        alpha, nu = (None if v == "sample" else float(v) for v in (self.alpha, self.nu))
         if self.warm_start and hasattr(self, "_ends"):
             check_unchanged(self, X, standardised, weights)
             partition, starts = self.cells_, deepcopy(self._ends)
-            prior = Prior(alpha, nu, log_noise, degrees_of_freedom(self, partition))
+            prior = make_prior(self, partition)
             n_warmup = 0
         else:
             *chains, rng = spawn_generators(self.random_state, self.n_chains + 1)
             partition = self._make_partition(X, standardised, weights, rng)
-            prior = Prior(alpha, nu, log_noise, degrees_of_freedom(self, partition))
+            prior = make_prior(self, partition)
             starts = [(partition.start(prior, chain), chain) for chain in chains]
             n_warmup = self.n_warmup
         self.input_scale_ = np.broadcast_to(partition.inputs.scale, X.shape[1]).copy()

@@ -10,7 +10,7 @@ from skbayesnn.stable.partitions.sampled import ACTIVATIONS
 
 CONSTRAINTS = {
     "alpha": [Interval(Real, 0, 2, "right"), Options(("sample",))],
-    "nu": [positive(), Options(("sample",))],
+    "nu": [positive(), Options(("auto", "sample"))],
     "cells": [Options(("auto", "line", "plane", "additive", "sampled"))],
     "likelihood": [Options(("auto", "gaussian", "student_t"))],
     "dense_units": BOOLEAN,

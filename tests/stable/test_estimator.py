@@ -162,9 +162,10 @@ def test_cells_follow_the_inputs(jumps, table):
     X, y = table
     assert type(short().fit(*jumps).cells_).__name__ == "LineCells"
     assert type(short().fit(X[:, :2], y).cells_).__name__ == "FaceCells"
-    assert type(short().fit(X, y).cells_).__name__ == "UnitCells"
+    assert type(short().fit(X, y).cells_).__name__ == "AdditiveCells"
+    assert type(short(activation="erf").fit(X, y).cells_).__name__ == "UnitCells"
     many = np.random.default_rng(0).normal(size=(151, 2))
-    assert type(short().fit(many, many[:, 0]).cells_).__name__ == "UnitCells"
+    assert type(short().fit(many, many[:, 0]).cells_).__name__ == "AdditiveCells"
     assert type(short(cells="sampled").fit(*jumps).cells_).__name__ == "UnitCells"
 
 
@@ -177,7 +178,7 @@ def test_fixed_noise_variance_is_in_the_units_of_y(jumps):
 @unconverged
 def test_pickle_and_clone(jumps, table):
     for X, y in (jumps, table):
-        model = short().fit(X, y)
+        model = short(cells="line" if X.shape[1] == 1 else "sampled").fit(X, y)
         again = pickle.loads(pickle.dumps(model))
         np.testing.assert_array_equal(again.predict(X), model.predict(X))
         np.testing.assert_array_equal(clone(model).fit(X, y).predict(X), model.predict(X))
@@ -226,7 +227,7 @@ def test_badly_scaled_inputs_fit_and_say_what_to_do(scale, n_features):
         ("alpha", "high", "Got 'high'"),
         ("nu", -1.0, r"must be a float in the range \(0, inf\)"),
         ("nu", np.nan, "Got nan"),
-        ("cells", "plane3", "must be one of {'auto', 'line', 'plane', 'sampled'}"),
+        ("cells", "plane3", "must be one of {'auto', 'line', 'plane', 'additive', 'sampled'}"),
         ("n_units", 0, r"must be an int in the range \[1, inf\)"),
         ("sampler", "hmc", "must be one of {'gibbs', 'metropolis'}"),
         ("noise_variance", 0.0, r"\(0, inf\) or one of {'sample'}"),
@@ -368,7 +369,12 @@ def test_targets_whose_squares_overflow_say_so(jumps, scale):
 @unconverged
 @pytest.mark.parametrize(
     "options",
-    [{}, {"alpha": "sample", "nu": "sample"}, {"input_scale": "evidence", "n_units": 20}],
+    [
+        {},
+        {"alpha": "sample", "nu": "sample"},
+        {"input_scale": "evidence", "n_units": 20},
+        {"cells": "additive"},
+    ],
 )
 def test_a_weight_is_a_number_of_rows(options):
     rng = np.random.default_rng(0)
@@ -416,7 +422,7 @@ def test_other_chains_can_be_continued(table, options):
 @unconverged
 def test_each_chain_has_units_of_its_own(table):
     """So that R-hat sees what so many units cannot say."""
-    few = short(n_units=4, n_warmup=200, n_posterior_draws=400).fit(*table)
+    few = short(cells="sampled", n_units=4, n_warmup=200, n_posterior_draws=400).fit(*table)
     planes = few._draws.planes
     assert planes.shape == (2, 4, 4)
     assert np.all(planes[0] != planes[1])

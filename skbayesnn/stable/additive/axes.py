@@ -22,6 +22,8 @@ from skbayesnn.stable.samplers.line import (
 )
 from skbayesnn.stable.samplers.scales import log_noise_prior, propose_log_noise
 
+_MAX_LOG_OUTER = 25.0
+
 MAX_VALUES = 5000
 """Of more distinct values neighbours are taken together: f_k is then one number for each run."""
 
@@ -192,7 +194,8 @@ def move_levels(first, last, log_outer, rng, shifts):
     """Draw the levels of all f_k anew, their sum held: f_k + c_k with Σ c_k = 0.
 
     The data see the sum; the prior of each level is that of its outer weight,
-    f_0 + f_{n-1} + 2 c ~ N(0, 4 v_0).
+    f_0 + f_{n-1} + 2 c ~ N(0, 4 v_0). Those with so large a v_0 that levels would take the digits
+    of the sum are left as they are.
 
     Parameters
     ----------
@@ -206,13 +209,19 @@ def move_levels(first, last, log_outer, rng, shifts):
     """
     total, shares, top = 0.0, 0.0, -inf
     for k in range(first.shape[0]):
-        top = max(top, log_outer[k])
+        if log_outer[k] < _MAX_LOG_OUTER:
+            top = max(top, log_outer[k])
     for k in range(first.shape[0]):
+        shifts[k] = 0.0
+        if log_outer[k] >= _MAX_LOG_OUTER:
+            continue
         # A draw without the constraint, then its sum is taken off along the variances.
         shifts[k] = -0.5 * (first[k] + last[k]) + exp(0.5 * log_outer[k]) * rng.standard_normal()
         total += shifts[k]
         shares += exp(log_outer[k] - top)
     for k in range(first.shape[0]):
+        if log_outer[k] >= _MAX_LOG_OUTER:
+            continue
         shifts[k] -= total * exp(log_outer[k] - top) / shares
 
 

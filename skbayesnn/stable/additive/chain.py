@@ -28,6 +28,8 @@ from skbayesnn.stable.samplers.hyper import ALPHAS
 from skbayesnn.stable.samplers.scales import draw_log_noise
 
 _SWEEPS_A_JOINT_DRAW = 4
+# Largest variance of a weight over that of the noise at which sums keep enough digits.
+_MAX_LOG_RATIO = 25.0
 _MOVES = 3
 _EULER = 0.5772156649015329
 
@@ -148,6 +150,7 @@ class AdditiveChain:
         self.partition, self.prior, self.state = partition, prior, state
         self.record, self.rng = record, rng
         self._constants = log_constants()
+        self._gram = partition.gram() if partition.joint else None
         self.sum_up()
 
     def sweep(self, first, n_sweeps):
@@ -242,17 +245,20 @@ class AdditiveChain:
         partition, state = self.partition, self.state
         noise = np.exp(state.log_noise) / state.precisions
         try:
+            if state.log_variances.max() > state.log_noise + _MAX_LOG_RATIO:
+                raise LinAlgError
             state.f, state.theta = parts_given_variances(
-                partition, state.log_variances, state.log_amplitude, noise, partition.y, self.rng
-            )
+                partition, self._gram, state.log_variances, state.log_amplitude, noise,
+                partition.y, self.rng,
+            )  # fmt: skip
         except LinAlgError:
             # A sweep without this draw is as valid: whether it can be made is known before it.
             state.n_failed += 1
             if state.n_failed == 1:
                 warnings.warn(
                     "The covariance of all targets could not be factored, and a joint draw of all "
-                    "parts was left out: chains mix more slowly. Look at r_hat_; a fixed "
-                    "noise_variance, or alpha nearer to 2, helps.",
+                    "parts was left out: chains mix more slowly. Look at r_hat_; an alpha nearer "
+                    "to 2 helps.",
                     ConvergenceWarning,
                     stacklevel=2,
                 )

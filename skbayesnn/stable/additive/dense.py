@@ -68,9 +68,11 @@ class DenseBasis:
             self._landmarks = X
             values, vectors = eigh(dense_kernel(X, X))
             kept = values > _LEAST_EIGENVALUE * values[-1]
-            self.squares, vectors = values[kept], np.ascontiguousarray(vectors[:, kept])
-            self.train = vectors * np.sqrt(self.squares)
-            self._map = vectors / np.sqrt(self.squares)
+            self.squares, vectors = values[kept], vectors[:, kept]
+            # An eigenvector has no sign of its own.
+            vectors = vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), range(kept.sum())])
+            self.train = np.ascontiguousarray(vectors * np.sqrt(self.squares))
+            self._map = None
             return
         rows = np.unique(X[rng.choice(len(X), min(len(X), 2 * N_LANDMARKS), replace=False)], axis=0)
         rows = rows[rng.permutation(len(rows))[:N_LANDMARKS]]
@@ -97,7 +99,8 @@ class DenseBasis:
 
     def features(self, X):
         """Ψ of new rows, and the share of g's variance given θ: none where Ψ is all of g."""
-        psi = dense_kernel(X, self._landmarks) @ self._map
+        k = dense_kernel(X, self._landmarks)
+        psi = k @ self.train / self.squares if self._map is None else k @ self._map
         left = np.maximum(1.0 - (psi**2).sum(axis=1), 0.0)
         return psi, left if self.exact else np.zeros(len(X))
 

@@ -68,12 +68,14 @@ def draw_axis_prior(variances, rng, f):
         f[j] = f[j - 1] + 2.0 * f[j]
 
 
-def parts_given_variances(partition, log_variances, log_amplitude, noise, y, rng=None):
+def parts_given_variances(partition, gram, log_variances, log_amplitude, noise, y, rng=None):
     """Draw all f_k and θ, or their means where ``rng`` is None.
 
     Parameters
     ----------
     partition : AdditiveCells
+    gram : ndarray of shape (n, n)
+        Ψ Ψ'.
     log_variances : ndarray of shape (n_values,)
         Of the weights of all axes, one after the other.
     log_amplitude : float
@@ -93,7 +95,7 @@ def parts_given_variances(partition, log_variances, log_amplitude, noise, y, rng
     """
     a, basis = np.exp(log_amplitude), partition.basis
     variances = np.exp(np.minimum(log_variances, MAX_LOG_VARIANCE))
-    covariance = np.zeros((y.size, y.size)) if basis is None else a * partition.gram
+    covariance = a * gram
     for axis, part in partition.parts():
         add_axis_covariance(variances[part], axis.index, covariance)
     covariance.flat[:: y.size + 1] += noise

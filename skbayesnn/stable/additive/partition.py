@@ -60,6 +60,14 @@ class AdditiveDraws(NamedTuple):
         return AdditiveDraws(*(array[chosen] for array in self))
 
 
+def _distinct(rows, y, sample_weight):
+    """Distinct pairs of a row and a target, and the sum of their weights."""
+    y = np.zeros(len(rows)) if y is None else y
+    pairs, place = np.unique(np.column_stack([rows, y]), axis=0, return_inverse=True)
+    weights = np.bincount(place.reshape(-1), weights=sample_weight)
+    return np.ascontiguousarray(pairs[:, :-1]), pairs[:, -1].copy(), weights.astype(np.float64)
+
+
 class AdditiveCells(Partition):
     """Axis units and dense units on the rows of a table.
 
@@ -78,23 +86,20 @@ class AdditiveCells(Partition):
     basis : DenseBasis or None
     inverse_lengths : ndarray of shape (n_features,)
         What the dense units multiply the scaled inputs by.
-    weights : ndarray of shape (n,)
-        Sample weights.
+    rows, y, weights : ndarray
+        Distinct rows with their targets, in lexicographic order, and the sum of their weights.
     starts, ends : ndarray of int, shape (n_axes,)
         Where each axis has its values in arrays of all, one after the other.
     joint : bool
         Whether all parts are drawn at once now and then.
-    gram : ndarray of shape (n, n) or None
-        Of g at unit amplitude, where they are.
     """
 
     chain = AdditiveChain
     recorded: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, X, y=None, sample_weight=None, inputs=AS_IT_IS, dense=True, rng=None):
-        self.inputs, self.rows = inputs, inputs.scaled(X)
-        self.y = np.zeros(len(X)) if y is None else np.array(y)
-        self.weights = np.ones(len(X)) if sample_weight is None else np.array(sample_weight)
+        self.inputs = inputs
+        self.rows, self.y, self.weights = _distinct(inputs.scaled(X), y, sample_weight)
         self.n_rows = float(self.weights.sum())
         self.axes = [Axis(x) for x in self.rows.T]
         sizes = np.array([axis.cells.x.size for axis in self.axes])
@@ -104,8 +109,8 @@ class AdditiveCells(Partition):
         # The mean of log q under the masses, for each axis: that of a typical cell.
         masses = (axis.cells.log_masses for axis in self.axes)
         self.typical = np.array([np.exp(q) @ q for q in masses])
-        self.joint = len(X) <= MAX_JOINT
-        self.inverse_lengths, self.basis, self.n_basis, self.gram = None, None, 0, None
+        self.joint = self.y.size <= MAX_JOINT
+        self.inverse_lengths, self.basis, self.n_basis = None, None, 0
         if dense:
             self.inverse_lengths = best_inverse_lengths(self.rows, self.y, self.weights, rng)
             self.set_basis(DenseBasis(self.rows * self.inverse_lengths, rng))
@@ -113,7 +118,12 @@ class AdditiveCells(Partition):
     def set_basis(self, basis):
         """Use this basis of the dense part."""
         self.basis, self.n_basis = basis, basis.squares.size
-        self.gram = basis.train @ basis.train.T if self.joint else None
+
+    def gram(self):
+        """Ψ Ψ', the covariance of g at the rows at unit amplitude, (n, n)."""
+        if self.basis is None:
+            return np.zeros((self.y.size, self.y.size))
+        return self.basis.train @ self.basis.train.T
 
     def parts(self):
         """Each axis, and its place in arrays of all."""
@@ -126,7 +136,7 @@ class AdditiveCells(Partition):
 
     def is_of(self, X, y, sample_weight):
         """Whether these are the data that the partition was made from."""
-        theirs = self.inputs.scaled(X), y, sample_weight
+        theirs = _distinct(self.inputs.scaled(X), y, sample_weight)
         ours = self.rows, self.y, self.weights
         return all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
 

@@ -125,4 +125,5 @@ def best_inverse_lengths(X, y, weights, rng):
             ConvergenceWarning,
             stacklevel=2,
         )
-    return np.exp(found.x[:n_features])
+    # Few digits: rounding errors of the data are not to choose among lengths as good.
+    return np.array([float(f"{value:.3g}") for value in np.exp(found.x[:n_features])])

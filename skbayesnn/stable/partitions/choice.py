@@ -11,6 +11,7 @@ from skbayesnn.stable.partitions.base import InputScaling
 from skbayesnn.stable.partitions.line import LineCells
 from skbayesnn.stable.partitions.plane.partition import FaceCells
 from skbayesnn.stable.partitions.sampled import BIAS_SCALES, UnitCells
+from skbayesnn.stable.samplers.problem import Prior
 
 _MIN_SEPARATING_MASS = 0.01
 _MAX_PLANE_ROWS = 150
@@ -127,12 +128,32 @@ def kind_of_cells(estimator, X):
     return kind
 
 
-def degrees_of_freedom(estimator, partition):
-    """Those of the noise: None where they are sampled, infinity for Gaussian noise."""
+def make_prior(estimator, partition):
+    """What an estimator knows of the parameters: None for those that are sampled.
+
+    Parameters
+    ----------
+    estimator : StableNNRegressor
+        Which has the scale of its targets already.
+    partition : Partition
+
+    Returns
+    -------
+    prior : Prior
+    """
     likelihood, additive = estimator.likelihood, isinstance(partition, AdditiveCells)
     if likelihood == "student_t" and not additive:
         raise ValueError(
             "likelihood='student_t' is for cells='additive', which takes any number of inputs. "
             "Use it, or likelihood='gaussian' or 'auto'."
         )
-    return None if likelihood == "student_t" or (additive and likelihood == "auto") else np.inf
+    student = likelihood == "student_t" or (additive and likelihood == "auto")
+    alpha, nu, noise = estimator.alpha, estimator.nu, estimator.noise_variance
+    if nu == "auto":
+        nu = "sample" if additive else 1.0
+    return Prior(
+        None if alpha == "sample" else float(alpha),
+        None if nu == "sample" else float(nu),
+        None if noise == "sample" else float(np.log(noise) - 2.0 * np.log(estimator._scale)),
+        None if student else np.inf,
+    )

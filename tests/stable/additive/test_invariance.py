@@ -108,6 +108,8 @@ def test_sweeps_leave_the_prior_as_it_is(case, monkeypatch):
     if degrees == np.inf:
         weights = np.array([1.0, 1.0, 2.0, 0.5, 1.0, 1.0, 1.0, 1.5])
         weights *= 8 / weights.sum()
+    # Sorted, as they are inside.
+    X = X[np.lexsort(X.T[::-1])]
     partition = AdditiveCells(X, np.zeros(8), weights, dense=False)
     if dense:
         partition.set_basis(DenseBasis(X / 1.5, rng))

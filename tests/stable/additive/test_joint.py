@@ -75,7 +75,9 @@ def test_two_is_the_gaussian_process_with_the_summed_kernel():
     new = np.column_stack([[-5.0, -0.2, 2 / 3, 4.0, 0.1], [0.3, -9.0, 0.0, 7.0, X[3, 1]]])
     cells, log_nu = two_parts(X, y), np.log(NUS)
     log_variances = cells.log_units(2.0, log_nu)
-    f, theta = parts_given_variances(cells, log_variances, np.log(AMPLITUDE), noise, y)
+    f, theta = parts_given_variances(
+        cells, cells.gram(), log_variances, np.log(AMPLITUDE), noise, y
+    )
     inverse = np.linalg.inv(summed_kernel(X, X) + np.diag(noise))
     fitted = sum(f[part][axis.index] for axis, part in cells.parts()) + cells.basis.train @ theta
     np.testing.assert_allclose(fitted, summed_kernel(X, X) @ inverse @ y, atol=1e-8)
@@ -122,7 +124,9 @@ def test_draws_have_the_moments_of_the_process():
     log_variances = cells.log_units(2.0, np.log(NUS))
     fits = []
     for _ in range(8000):
-        f, theta = parts_given_variances(cells, log_variances, np.log(AMPLITUDE), noise, y, rng)
+        f, theta = parts_given_variances(
+            cells, cells.gram(), log_variances, np.log(AMPLITUDE), noise, y, rng
+        )
         first = f[: cells.ends[0]][cells.axes[0].index]
         second = f[cells.starts[1] :][cells.axes[1].index]
         fits.append(np.concatenate([first, second, cells.basis.train @ theta]))

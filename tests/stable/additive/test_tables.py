@@ -86,14 +86,10 @@ def test_joint_draws_agree_with_predictions(alpha):
 def test_weights_of_whole_numbers_are_equal_rows():
     X, y = table(30)
     weights = np.tile([1.0, 3.0, 0.0], 10)
-    settings = QUICK | {"n_warmup": 200, "n_posterior_draws": 1000}
-    parameters = {"likelihood": "gaussian", "dense_units": False, "alpha": 2.0} | settings
-    one = StableNNRegressor(**parameters).fit(X, y, sample_weight=weights)
+    one = StableNNRegressor(**QUICK).fit(X, y, sample_weight=weights)
     rows = np.repeat(np.arange(30), weights.astype(int))
-    other = StableNNRegressor(**parameters).fit(X[rows], y[rows])
-    spread = other.predict(X, return_std=True)[1]
-    assert (np.abs(one.predict(X) - other.predict(X)) < 0.25 * spread).all()
-    assert one.noise_variance_ == pytest.approx(other.noise_variance_, rel=0.15)
+    other = StableNNRegressor(**QUICK).fit(X[rows], y[rows])
+    np.testing.assert_allclose(one.predict(X), other.predict(X), rtol=1e-6, atol=1e-6)
 
 
 def test_warm_start_goes_on():
