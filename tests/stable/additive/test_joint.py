@@ -23,9 +23,10 @@ def smooth_kernel(A, B):
 
 
 def table(n, seed):
-    """Two inputs, one with ties, and unequal noise."""
+    """Two inputs, one with ties, in the order in which rows are held, and unequal noise."""
     rng = np.random.default_rng(seed)
     X = np.column_stack([rng.integers(-2, 3, n) / 1.5, rng.normal(size=n)])
+    X = X[np.lexsort(X.T[::-1])]
     return X, rng.normal(size=n), np.exp(rng.normal(-2, 0.5, n))
 
 
