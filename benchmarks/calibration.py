@@ -184,7 +184,9 @@ def table(found, n_quantities):
         row += [f"{v.mean:.3f}", f"{v.p_bins:.2g}", f"{v.p_deviation:.2g}", f"{v.p_mean:.2g}"]
         if n_quantities:
             failed = reasons(v, n_quantities)
-            row += [f"{v.r_hat:.3f}", "**fails**: " + ", ".join(failed) if failed else "passes"]
+            r_hat = f"{v.r_hat:.3f}"
+            row += [r_hat if v.r_hat <= MAX_R_HAT else f"**{r_hat}**"]
+            row += ["**fails**: " + ", ".join(failed) if failed else "passes"]
         rows.append(row)
     lines = [".. list-table::", "   :header-rows: 1", ""]
     for row in rows:
