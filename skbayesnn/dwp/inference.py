@@ -17,7 +17,6 @@ MATRIX_RATE = 0.1
 and at the full rate their noise undoes a deep model."""
 
 
-
 class Inference(GradientModel):
     """The evidence lower bound as the training loop wants it.
 
