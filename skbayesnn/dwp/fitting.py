@@ -42,7 +42,7 @@ class Training:
             if phase.inference is SparseInference:  # what callbacks predict with from now on
                 self._model.condition_on(*rows, "sparse")
             inference = phase.inference(
-                self._model.sizes, self._model.theta, *rows, self._model.generator,
+                self._model, *rows,
                 rows[2].sum(), self.n_draws, settings.n_epochs * settings.n_batches,
                 held_out=held_out, **phase.options,
             )  # fmt: skip
@@ -91,7 +91,7 @@ class Training:
         self.n_samples_seen_ = _number(self.n_samples_seen_ + weights.sum())
         settings = plan.phases[0].settings
         inference = Inference(
-            self._model.sizes, self._model.theta, *rows, self._model.generator,
+            self._model, *rows,
             self.n_samples_seen_, self.n_draws, settings.n_batches, late=1.0, annealed=0.0,
         )  # fmt: skip
         if self._adam is not None:

@@ -33,12 +33,12 @@ class DeepWishartRegressor(
     Up to 1500 rows, the output layer is exact by default: for each draw of the hidden layers,
     the function is conditioned on all rows, in training and in prediction, and only the
     hidden layers are approximated. With more, training goes by batches, with inducing points
-    in the output, too; then the bound is raised for all rows at once through 400 of them, and
+    in the output, too; then the objective is raised for all rows at once through 400 of them, and
     predictions condition on all rows through 800.
 
     Training starts from a Gaussian process with a length scale an input, fitted to at most
     1000 rows, that is passed through all hidden layers. So a deep model begins about as good
-    as a shallow one; the bound is then raised by Adam. Inputs are used as given, and their
+    as a shallow one; the objective is then raised by Adam. Inputs are used as given, and their
     scale does not matter.
 
     Parameters
