@@ -13,7 +13,7 @@ from skbayesnn.training.loop import GradientModel
 
 POINTS = 400
 """Rows that stand for the others in a step with a sparse output."""
-EARLY, EARLY_POINTS = 0.85, 200
+EARLY, EARLY_POINTS = 0.5, 200
 """Part of the steps, at the start, that make do with so many such rows, where the output is exact
 as where it is sparse."""
 MATRIX_RATE = 0.1
@@ -140,7 +140,7 @@ class ExactInference(Inference):
     def _points(self, n_rows):
         """Rows through which the output sees the others; None for all."""
         late = self.n_steps_taken > EARLY * self.n_steps
-        return None if late or n_rows <= 2 * EARLY_POINTS else self._choose(EARLY_POINTS, n_rows)
+        return None if late or n_rows <= 3 * EARLY_POINTS else self._choose(EARLY_POINTS, n_rows)
 
     def _choose(self, count, n_rows):
         return np.sort(self.generator.choice(n_rows, min(count, n_rows), replace=False))
