@@ -8,28 +8,30 @@ from skbayesnn.dwp.collapsed import collapsed_loss_and_gradient
 from skbayesnn.dwp.factors import warn_of_jitter
 from skbayesnn.dwp.objective import LOG_2PI, draw_noise, loss_and_gradient
 from skbayesnn.dwp.prediction import ExactOutput, InducingOutput, SparseOutput
+from skbayesnn.dwp.start import relevance_prior
 from skbayesnn.training.loop import GradientModel
 
 POINTS = 400
 """Rows that stand for the others in a step with a sparse output."""
+EARLY, EARLY_POINTS = 0.5, 200
+"""Part of the steps, at the start, that make do with so many such rows, where the output is exact
+as where it is sparse."""
 MATRIX_RATE = 0.1
 """Learning rate of A and B, as a part of that of the rest: their many elements move together,
 and at the full rate their noise undoes a deep model."""
 
 
 class Inference(GradientModel):
-    """The evidence lower bound as the training loop wants it.
+    """The objective as the training loop wants it: here, with the log prior, a lower bound.
 
     Parameters
     ----------
-    sizes : LayerSizes
-    theta : ndarray of shape (n_parameters,)
-        Changed in place.
+    model : Model
+        Its ``theta`` is changed in place.
     X, Y : ndarray of shapes (n, n_inputs) and (n, n_targets)
         Standardised.
     weights : ndarray of shape (n,)
         How many rows each stands for.
-    generator : numpy.random.Generator
     n_total : float
         Rows that the divergences are weighed against.
     n_draws : int
@@ -46,9 +48,11 @@ class Inference(GradientModel):
     """
 
     def __init__(
-        self, sizes, theta, X, Y, weights, generator, n_total, n_draws, n_steps, *,
+        self, model, X, Y, weights, n_total, n_draws, n_steps, *,
         late=0.02, annealed=0.1, held_out=None,
     ):  # fmt: skip
+        sizes, theta, generator = model.sizes, model.theta, model.generator
+        self.prior_scale = model.prior_scale
         blocks = {name: int(np.prod(s)) for name, s in sizes.shapes().items()}
         blocks = {k: size for k, size in blocks.items() if size}
         rates = {k: MATRIX_RATE for k in blocks if k.startswith(("left", "right"))}
@@ -56,6 +60,7 @@ class Inference(GradientModel):
         self.sizes, self.generator = sizes, generator
         self.X, self.Y, self.weights = X, Y, weights
         self.n_total, self.n_draws = n_total, n_draws
+        self.n_steps = n_steps
         self.late_from, self.annealed = (1 - late) * n_steps, annealed * n_steps
         self.held_out, self.n_steps_taken, self.n_failures = held_out, 0, 0
         if held_out is not None:
@@ -82,7 +87,10 @@ class Inference(GradientModel):
     def _counted(self, result):
         loss, gradient, n_failures = result
         self.n_failures += n_failures
-        return loss, gradient
+        scales = self.sizes.views(self.theta)["log_length_scales"]
+        prior, d_prior = relevance_prior(scales, self.prior_scale)
+        self.sizes.views(gradient)["log_length_scales"][:] += d_prior / self.n_total
+        return loss + prior / self.n_total, gradient
 
     def output(self, noise):
         """What predicts, as things stand."""
@@ -109,7 +117,10 @@ class Inference(GradientModel):
 
 
 class ExactInference(Inference):
-    """The same with an exact output: every step takes all rows."""
+    """The same with an exact output: every step takes all rows.
+
+    Where they are many, the early steps see them through some.
+    """
 
     def loss_and_gradient(self, rows):
         # In any order: the evidence of all rows is the same.
@@ -128,7 +139,11 @@ class ExactInference(Inference):
 
     def _points(self, n_rows):
         """Rows through which the output sees the others; None for all."""
-        return None
+        late = self.n_steps_taken > EARLY * self.n_steps
+        return None if late or n_rows <= 3 * EARLY_POINTS else self._choose(EARLY_POINTS, n_rows)
+
+    def _choose(self, count, n_rows):
+        return np.sort(self.generator.choice(n_rows, min(count, n_rows), replace=False))
 
     def output(self, noise):
         return ExactOutput(self.sizes, self.theta, noise, self.X, self.Y, self.weights)
@@ -141,10 +156,10 @@ class SparseInference(ExactInference):
         return self._collapsed(rows)
 
     def _points(self, n_rows):
-        count = min(POINTS, n_rows)
-        return np.sort(self.generator.choice(n_rows, count, replace=False))
+        late = self.n_steps_taken > EARLY * self.n_steps
+        return self._choose(POINTS if late else EARLY_POINTS, n_rows)
 
     def output(self, noise):
-        points = self._points(len(self.X))
+        points = self._choose(POINTS, len(self.X))
         rows = self.X, self.Y, self.weights, points
         return SparseOutput(self.sizes, self.theta, noise, *rows)
