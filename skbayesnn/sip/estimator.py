@@ -54,6 +54,10 @@ class SIPRegressor(
         (variational inference).
     kl_weight : float, default=1.0
         Weight of the divergence between posterior and prior in the objective.
+    hyperprior_weight : float, default=0.0
+        Weight in the objective of a prior on the parameters of the prior: independent normal
+        laws, of the means of the weights around zero, and of the logs of their scales around
+        those at the start. What it takes from the fit it gives to fits of few rows.
     kl_warmup : float, default=0.2
         Part of the training over which that weight rises from 0.
     alpha_warmup : float, default=0.5
@@ -175,6 +179,7 @@ class SIPRegressor(
         width: int = 50,
         alpha_divergence: float = 1.0,
         kl_weight: float = 1.0,
+        hyperprior_weight: float = 0.0,
         kl_warmup: float = 0.2,
         alpha_warmup: float = 0.5,
         discriminator_steps: int = 1,
@@ -200,6 +205,7 @@ class SIPRegressor(
         self.width = width
         self.alpha_divergence = alpha_divergence
         self.kl_weight = kl_weight
+        self.hyperprior_weight = hyperprior_weight
         self.kl_warmup = kl_warmup
         self.alpha_warmup = alpha_warmup
         self.discriminator_steps = discriminator_steps
