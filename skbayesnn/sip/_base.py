@@ -29,9 +29,6 @@ from skbayesnn.training.settings import (
     training_settings,
 )
 
-AUTOMATIC = Automatic(
-    batch_size=100, n_steps=2000, patience_steps=1000, early_stopping=True, steps_a_score=50
-)
 _CONSTRAINTS = {
     "prior": [Options(("bnn", "sampler"))],
     "n_inducing": [positive(Integral)],
@@ -57,6 +54,19 @@ _MAX_START_ROWS = 500
 _NOISE_FACTORS, _SPREAD_FACTORS = np.geomspace(1.0, 1e4, 31), np.geomspace(1.0, 3.0, 8)
 # With all rows after early stopping: part of the epochs, and of the learning rate.
 _ALL_ROWS_PART, _ALL_ROWS_RATE = 0.1, 0.1
+
+
+def automatic(n_rows):
+    """What "auto" stands for with a number of rows to train on.
+
+    Fifty epochs in batches of a hundred, but no fewer than 2000 steps and no more than 10,000;
+    the patience is half of the steps.
+    """
+    n_steps = min(max(50 * -(-n_rows // 100), 2000), 10_000)
+    return Automatic(
+        batch_size=100, n_steps=n_steps, patience_steps=n_steps // 2, early_stopping=True,
+        steps_a_score=50,
+    )  # fmt: skip
 
 
 class SIPBase:
@@ -123,11 +133,11 @@ class SIPBase:
         """Fit to a part of the rows, the others telling when to stop; then go on with all."""
         start, self._generator = spawn_generators(self.random_state, 2)
         rows, other = slice(None), None
-        if holds_out(self, AUTOMATIC.early_stopping):
+        if holds_out(self, True):
             rows, other = hold_out(
                 len(y), self.validation_fraction, self._generator, at_most=_MAX_HELD_OUT
             )
-        settings = training_settings(self, len(y[rows]), AUTOMATIC)
+        settings = training_settings(self, len(y[rows]), automatic(len(y[rows])))
         self._start(X[rows], y[rows], weights[rows], start, settings)
         self._see(weights)
         data = self._scaled(X), self._scaled_target(y), weights

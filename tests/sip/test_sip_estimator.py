@@ -22,7 +22,7 @@ from skbayesnn.metrics import crps_scorer
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.sip import SIPRegressor
-from skbayesnn.sip._base import AUTOMATIC
+from skbayesnn.sip._base import automatic
 from skbayesnn.sip.inference import SIPInference
 from skbayesnn.training.settings import hold_out, training_settings
 
@@ -66,13 +66,15 @@ def test_attributes(fitted):
     assert 0.02 < model.noise_variance_ < 0.4
 
 
-def test_automatic_training_keeps_its_number_of_steps():
+def test_automatic_training():
     # 270 rows to train on are 3 batches of 100 at most; 2000 steps are 667 passes.
-    model = SIPRegressor()
-    settings = training_settings(model, 270, AUTOMATIC)
+    settings = training_settings(SIPRegressor(), 270, automatic(270))
     assert (settings.batch_size, settings.n_epochs, settings.patience) == (100, 667, 334)
     assert settings.early_stopping
     assert settings.score_every == 16
+    # Fifty passes over 10,000 rows are 5000 steps; 10,000 steps are ten over 100,000.
+    assert training_settings(SIPRegressor(), 10_000, automatic(10_000)).n_epochs == 50
+    assert training_settings(SIPRegressor(), 100_000, automatic(100_000)).n_epochs == 10
 
 
 def test_training_improves_on_the_start(fitted):
