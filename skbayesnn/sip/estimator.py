@@ -14,7 +14,7 @@ from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture
-from skbayesnn.sip._base import AUTOMATIC, SIPBase
+from skbayesnn.sip._base import SIPBase, automatic
 from skbayesnn.training.settings import training_settings
 
 
@@ -44,8 +44,8 @@ class SIPRegressor(
         Where they start, in the units of X, in place of `n_inducing`. By default on rows of
         X, chosen at random. They move in training.
     n_draws : int, default=100
-        Monte Carlo draws a training step: of the prior, and of the inducing values. The process
-        given the inducing values has the rank of these draws: keep them well above `n_inducing`.
+        Monte Carlo draws a training step: of the prior, and of the inducing values. With the
+        "bnn" prior there is a network for every five of them.
     width : int, default=50
         Units of each hidden layer. Prior, posterior and classifier have two.
     alpha_divergence : float, default=1.0
@@ -54,6 +54,10 @@ class SIPRegressor(
         (variational inference).
     kl_weight : float, default=1.0
         Weight of the divergence between posterior and prior in the objective.
+    hyperprior_weight : float, default=0.0
+        Weight in the objective of a prior on the parameters of the prior: independent normal
+        laws, of the means of the weights around zero, and of the logs of their scales around
+        those at the start. What it takes from the fit it gives to fits of few rows.
     kl_warmup : float, default=0.2
         Part of the training over which that weight rises from 0.
     alpha_warmup : float, default=0.5
@@ -69,7 +73,8 @@ class SIPRegressor(
     batch_size : int or "auto", default="auto"
         Rows a step. "auto" is 100.
     max_iter : int or "auto", default="auto"
-        Epochs: passes over the rows. "auto" is as many as make 2000 steps.
+        Epochs: passes over the rows. "auto" is 50, but as many as make 2000 steps at least
+        and 10,000 at most.
     early_stopping : bool or "auto", default="auto"
         Hold out rows, stop when their mean log density has not risen for `n_iter_no_change`
         epochs, and put back the best parameters. "auto" is True. They are put back only where
@@ -79,8 +84,8 @@ class SIPRegressor(
     validation_fraction : float, default=0.1
         Part of the rows held out. At most 400 rows are.
     n_iter_no_change : int or "auto", default="auto"
-        Epochs without a better held-out score before training stops. "auto" is as many as make
-        1000 steps. Held-out rows are scored about every 50 steps.
+        Epochs without a better held-out score before training stops. "auto" is half of
+        what "auto" is for `max_iter`. Held-out rows are scored about every 50 steps.
     tol : float, default=0.0
         Least rise of the held-out score, in nats a row, that counts.
     total_samples : float or None, default=None
@@ -175,6 +180,7 @@ class SIPRegressor(
         width: int = 50,
         alpha_divergence: float = 1.0,
         kl_weight: float = 1.0,
+        hyperprior_weight: float = 0.0,
         kl_warmup: float = 0.2,
         alpha_warmup: float = 0.5,
         discriminator_steps: int = 1,
@@ -200,6 +206,7 @@ class SIPRegressor(
         self.width = width
         self.alpha_divergence = alpha_divergence
         self.kl_weight = kl_weight
+        self.hyperprior_weight = hyperprior_weight
         self.kl_warmup = kl_warmup
         self.alpha_warmup = alpha_warmup
         self.discriminator_steps = discriminator_steps
@@ -288,7 +295,7 @@ class SIPRegressor(
         self._check_parameters()
         first = not hasattr(self, "_inference")
         X, y, weights = self._checked(X, y, sample_weight, first)
-        settings = training_settings(self, len(y), AUTOMATIC)
+        settings = training_settings(self, len(y), automatic(len(y)))
         if first:
             start, self._generator = spawn_generators(self.random_state, 2)
             self._start(X, y, weights, start, settings)
