@@ -72,7 +72,7 @@ def automatic(n_rows):
 class UnboundedDepthMixin:
     """Fit of the network; subclasses turn targets into numbers and outputs into predictions."""
 
-    def _architecture(self, n_inputs, n_outputs, n_variances):
+    def _architecture(self, n_inputs, likelihood):
         height, width, channels = 1, 1, n_inputs
         if self.layer_generator == "convolutional":
             if self.image_shape is None:
@@ -85,9 +85,7 @@ class UnboundedDepthMixin:
             raise InvalidParameterError(
                 f"'image_shape'={self.image_shape} does not fit the {n_inputs} features of X."
             )
-        return Architecture(
-            self.layer_generator, n_inputs, self.width, n_outputs, n_variances, height, width
-        )
+        return Architecture(self.layer_generator, n_inputs, self.width, likelihood, height, width)
 
     def _new_depth(self):
         if self.depth_prior == "categorical":
@@ -107,9 +105,9 @@ class UnboundedDepthMixin:
     def _scaled(self, X):
         return (X - self._X_offset) / self._X_scale
 
-    def _initialise(self, n_inputs, n_outputs, n_variances):
+    def _initialise(self, n_inputs, likelihood):
         start, self._shuffle, split = spawn_generators(self.random_state, 3)
-        architecture = self._architecture(n_inputs, n_outputs, n_variances)
+        architecture = self._architecture(n_inputs, likelihood)
         self._network = Network(architecture, start, self.weight_scale)
         self._depth = self._new_depth()
         self._depth_memory = np.zeros(0)
@@ -153,7 +151,7 @@ class UnboundedDepthMixin:
         self._network.adam.reset()
         inference = DepthInference(
             self._network, self._depth, *data, self.max_depth,
-            noise=self._network.log_variances(len(q)),
+            noise=self._kept_noise(len(q)),
         )  # fmt: skip
         n_rows = inference.n_rows
         settings = training_settings(self, n_rows, automatic(n_rows))

@@ -17,6 +17,7 @@ from skbayesnn._typing import ArrayLike, FloatArray, Schedule, Seed
 from skbayesnn._validation import Options, check_parameters
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.udn._base import CONSTRAINTS, UnboundedDepthMixin
+from skbayesnn.udn.likelihoods import Likelihood
 
 
 class Mapping:
@@ -110,8 +111,8 @@ class UDNClassifier(
     n_layers_ : int
         Largest depth with positive probability.
     temperature_ : float
-        What logits are divided by, the same for all depths: the value with the best log loss on
-        the held-out rows; 1 without them.
+        What logits are divided by, the same for all depths: the value of at least 1 with the
+        best log loss on the held-out rows; 1 without them.
     loss_curve_ : list of float
         Minus the objective, a row, in nats of the standardised target, of each epoch.
     validation_scores_ : list of float
@@ -226,7 +227,7 @@ class UDNClassifier(
         X, y, weights = self._weighted(X, y, sample_weight)
         self.classes_, codes = np.unique(y, return_inverse=True)
         self.temperature_ = 1.0
-        split = self._initialise(X.shape[1], len(self.classes_), 0)
+        split = self._initialise(X.shape[1], Likelihood("softmax", len(self.classes_)))
         weights = (
             weights
             * compute_class_weight(
@@ -242,8 +243,15 @@ class UDNClassifier(
     def _scaled_targets(self, targets):
         return targets
 
+    def _kept_noise(self, depth):
+        return None
+
     def _calibrate(self, X, targets, weights):
-        """Choose the temperature by the log loss of the held-out rows."""
+        """Choose the temperature by the log loss of the held-out rows.
+
+        Not below 1: training stopped where these rows were predicted best, so that they look
+        easier than they are.
+        """
         logits = self._network.outputs(X, self._depth.support)
         q, rows = self._depth.probabilities(), np.arange(len(X))
         codes = targets[:, 0].astype(int)
@@ -252,7 +260,7 @@ class UDNClassifier(
             log_p = log_softmax(logits / np.exp(log_temperature), axis=2)[:, rows, codes]
             return -weights @ logsumexp(log_p, axis=0, b=q[:, None])
 
-        self.temperature_ = float(np.exp(minimize_scalar(loss, bounds=(-3, 3)).x))
+        self.temperature_ = float(np.exp(minimize_scalar(loss, bounds=(0, 3)).x))
 
     @one_blas_thread
     def partial_fit(
@@ -308,7 +316,7 @@ class UDNClassifier(
         if not known.all() or np.any(self.classes_[codes] != y):
             raise ValueError(f"y has labels that are not in classes={self.classes_!r}.")
         if first:
-            self._initialise(X.shape[1], len(self.classes_), 0)
+            self._initialise(X.shape[1], Likelihood("softmax", len(self.classes_)))
             self._learn_input_scale(X, weights)
         weights = (
             weights

@@ -72,7 +72,9 @@ class DepthInference(Trainable):
         self.squares = None
         self.mean_log_likelihood = np.zeros(0)
         self.warned = False
-        network.learn_noise_by_gradient(held_out is None and noise is None)
+        self.law = network.architecture.likelihood
+        self.noise_by_residuals = self.law.name == "gaussian" and held_out is not None
+        network.learn_shared(not self.noise_by_residuals and noise is None)
         network.grow(depth.support)
 
     def weighting(self):
@@ -96,7 +98,7 @@ class DepthInference(Trainable):
         for begin in range(0, len(order), size):
             part = order[begin : begin + size]
             total += len(part) * self._block(part, batch_size, rate)
-        if self.held_out is not None and self.network.architecture.n_variances:
+        if self.noise_by_residuals:
             self._learn_noise()
         return total / len(order)
 
@@ -108,7 +110,7 @@ class DepthInference(Trainable):
         net.grow(m)
         if self.noise is not None:
             last = len(self.noise) - 1
-            net.set_log_variances(self.noise[np.minimum(np.arange(m), last)])
+            net.set_shared(self.noise[np.minimum(np.arange(m), last)])
         log_likelihood = run_steps(
             net, m, q, heads, self.X[order], self.targets[order], self.weights[order],
             batch_size, rate, self.n_total,
@@ -177,7 +179,7 @@ class DepthInference(Trainable):
             self.squares = np.ones_like(new)
         kept = np.minimum(np.arange(len(new)), len(self.squares) - 1)
         self.squares = NOISE_MEMORY * self.squares[kept] + (1.0 - NOISE_MEMORY) * new
-        self.network.set_log_variances(np.log(self._noise_variances(without_own=False)[:, 0]))
+        self.network.set_shared(np.log(self._noise_variances(without_own=False)[:, 0]))
 
     def _noise_variances(self, without_own):
         """From all held-out rows, or for each row from the others; (depth, n or 1, n_targets)."""
@@ -193,34 +195,12 @@ class DepthInference(Trainable):
         if self.held_out is None:
             return None
         targets, outputs = self._held_out_outputs()
-        noise = None
-        if self.squares is not None:
-            noise = np.log(self._noise_variances(without_own=True))
-        terms = log_densities(self.network, outputs, targets, noise)
+        if self.noise_by_residuals:
+            log_variances = np.log(self._noise_variances(without_own=True))
+            squares = (outputs - targets) ** 2 * np.exp(-log_variances)
+            terms = -0.5 * (squares + log_variances + np.log(2.0 * np.pi)).sum(axis=2)
+        else:
+            shared = self.network.shared(len(outputs))
+            terms = self.law.log_densities(outputs, shared, targets)
         q = self.depth.probabilities()
-        with np.errstate(divide="ignore"):
-            return logsumexp(terms[: len(q)] + np.log(q)[:, None], axis=0)
-
-
-def log_densities(network, outputs, targets, log_variances=None):
-    """Log-likelihood of every row under each depth.
-
-    Parameters
-    ----------
-    network : skbayesnn.udn.network.Network
-    outputs : ndarray of shape (depth, n, n_outputs)
-    targets : ndarray of shape (n, n_outputs) or (n, 1)
-    log_variances : ndarray of shape (depth, n, n_outputs) or None, default=None
-        Of the noise; by default the network's.
-
-    Returns
-    -------
-    log_densities : ndarray of shape (depth, n)
-    """
-    if network.architecture.n_variances:
-        if log_variances is None:
-            log_variances = network.log_variances(len(outputs))[:, None, :]
-        squares = (outputs - targets) ** 2 * np.exp(-log_variances)
-        return -0.5 * (squares + log_variances + np.log(2 * np.pi)).sum(axis=2)
-    chosen = outputs[:, np.arange(outputs.shape[1]), np.asarray(targets)[:, 0].astype(int)]
-    return chosen - logsumexp(outputs, axis=2)
+        return logsumexp(terms[: len(q)], axis=0, b=q[:, None])

@@ -9,11 +9,17 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, FloatArray, Schedule, Seed
-from skbayesnn._validation import BOOLEAN, Options, check_parameters, location_and_scale
+from skbayesnn._validation import (
+    BOOLEAN,
+    Options,
+    check_parameters,
+    location_and_scale,
+)
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.several_targets import SeveralTargetsMixin
 from skbayesnn.udn._base import CONSTRAINTS, UnboundedDepthMixin
+from skbayesnn.udn.likelihoods import Likelihood
 
 
 class UDNRegressor(
@@ -38,6 +44,12 @@ class UDNRegressor(
 
     Parameters
     ----------
+    likelihood : {"gaussian", "heteroscedastic", "student_t", "mixture"}, default="gaussian"
+        Law of the target given the function. "gaussian" has one noise variance; the others depend
+        on the inputs: a Gaussian with a scale, Student's t with a scale, a mixture of
+        ``n_components`` Gaussians with weights, means and scales.
+    n_components : int, default=5
+        Gaussians of each depth's "mixture".
     width : int, default=32
         Units of each hidden layer; channels, for convolutional layers.
     layer_generator : {"dense", "residual", "convolutional"}, default="dense"
@@ -145,6 +157,8 @@ class UDNRegressor(
     def __init__(
         self,
         *,
+        likelihood: Literal["gaussian", "heteroscedastic", "student_t", "mixture"] = "gaussian",
+        n_components: int = 5,
         width: int = 32,
         layer_generator: Literal["dense", "residual", "convolutional"] = "dense",
         image_shape: tuple[int, ...] | None = None,
@@ -166,6 +180,8 @@ class UDNRegressor(
         point_estimate: Literal["mean", "median"] = "mean",
         random_state: Seed = None,
     ) -> None:
+        self.likelihood = likelihood
+        self.n_components = n_components
         self.width = width
         self.layer_generator = layer_generator
         self.image_shape = image_shape
@@ -209,6 +225,13 @@ class UDNRegressor(
     def _scaled_targets(self, targets):
         return (targets - self._y_offset) / self._y_scale
 
+    def _law(self, n_targets):
+        components = self.n_components if self.likelihood == "mixture" else 1
+        return Likelihood(self.likelihood, n_targets, components)
+
+    def _kept_noise(self, depth):
+        return self._network.shared(depth) if self.likelihood == "gaussian" else None
+
     def _calibrate(self, X, targets, weights):
         """Held-out rows have set the noise already."""
 
@@ -242,7 +265,7 @@ class UDNRegressor(
         )
         X, y, weights = self._weighted(X, self._targets(y), sample_weight)
         self._y_ndim, targets = y.ndim, y.reshape(len(y), -1)
-        split = self._initialise(X.shape[1], targets.shape[1], targets.shape[1])
+        split = self._initialise(X.shape[1], self._law(targets.shape[1]))
         self._train(X, targets, weights, split, None, (X, y))
         return self
 
@@ -281,7 +304,7 @@ class UDNRegressor(
         targets = y.reshape(len(y), -1)
         if first:
             self._y_ndim = y.ndim
-            self._initialise(X.shape[1], targets.shape[1], targets.shape[1])
+            self._initialise(X.shape[1], self._law(targets.shape[1]))
             self._learn_input_scale(X, weights)
             self._learn_target_scale(targets, weights)
         elif targets.shape[1] != len(self._y_offset):
@@ -294,7 +317,12 @@ class UDNRegressor(
     @property
     def noise_variance_(self) -> FloatArray:
         """Noise variance in the squared units of y, of each depth."""
-        variances = np.exp(self._network.log_variances(self.n_layers_)) * self._y_scale**2
+        if self.likelihood != "gaussian":
+            raise AttributeError(
+                f"noise_variance_: with likelihood={self.likelihood!r} the noise depends on the "
+                "inputs; see predict_distribution."
+            )
+        variances = np.exp(self._network.shared(self.n_layers_)) * self._y_scale**2
         return variances[:, 0] if self._y_ndim == 1 else variances
 
     @one_blas_thread
@@ -308,19 +336,21 @@ class UDNRegressor(
         Returns
         -------
         distribution : PredictiveMixture, or list of PredictiveMixture
-            One Gaussian a depth; with several targets a list of one mixture a target.
+            Gaussians of each depth, weighted by its posterior; with several targets a list of
+            one mixture a target.
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         outputs = self._network.outputs(self._scaled(X), self.n_layers_)
-        means = outputs * self._y_scale + self._y_offset
-        variances = np.exp(self._network.log_variances(self.n_layers_)) * self._y_scale**2
-        mixtures = [
-            PredictiveMixture(
-                self.depth_posterior_,
-                means[:, :, t].T,
-                np.broadcast_to(variances[:, t], (len(X), self.n_layers_)),
+        log_weights, means, log_variances = self._network.architecture.likelihood.gaussians(
+            outputs, self._network.shared(self.n_layers_)
+        )
+        weights = np.exp(log_weights) * self.depth_posterior_[:, None, None, None]
+        parts = np.moveaxis(np.stack([weights, means, np.exp(log_variances)]), 1, 3)
+        mixtures = []
+        for t, (offset, scale) in enumerate(zip(self._y_offset, self._y_scale, strict=True)):
+            w, m, v = parts[:, :, t].reshape(3, len(X), -1)
+            mixtures.append(
+                PredictiveMixture(w / w.sum(axis=1, keepdims=True), m, v).scaled(offset, scale)
             )
-            for t in range(means.shape[2])
-        ]
         return mixtures[0] if self._y_ndim == 1 else mixtures

@@ -33,7 +33,7 @@ def test_the_bound_counts_a_weight_as_rows():
     thetas = []
     for rows, weights in ((k, WEIGHTS[k]), (repeated, np.ones(len(repeated)))):
         model = UDNRegressor(random_state=0)
-        model._initialise(1, 1, 1)
+        model._initialise(1, model._law(1))
         inference = DepthInference(
             model._network, model._depth, X[rows], Y[rows, None], weights.astype(float), 50
         )
@@ -76,7 +76,7 @@ def test_scales_come_from_the_training_part():
 def test_a_row_is_not_scored_by_noise_that_it_set():
     network_rows = X[:3]
     model = UDNRegressor(random_state=0)
-    model._initialise(1, 1, 1)
+    model._initialise(1, model._law(1))
     held_out = (network_rows, np.array([[0.0], [0.0], [30.0]]), np.array([1.0, 2.0, 1.0]))
     inference = DepthInference(
         model._network, model._depth, X, Y[:, None], np.ones(120), 50, held_out=held_out
@@ -89,7 +89,7 @@ def test_a_row_is_not_scored_by_noise_that_it_set():
     np.testing.assert_allclose(found[2], others)
     assert inference.held_out_log_densities()[2] < -30
     together = (squares @ [1, 2, 1] + prior) / (4 + prior)
-    np.testing.assert_allclose(np.exp(model._network.log_variances(1)), together, rtol=1e-5)
+    np.testing.assert_allclose(np.exp(model._network.shared(1)), together, rtol=1e-5)
 
 
 def test_temperature_is_the_best_for_the_held_out_rows():
