@@ -10,7 +10,6 @@ from skbayesnn._validation import (
     InvalidParameterError,
     Options,
     check_sample_weight,
-    location_and_scale,
     positive,
 )
 from skbayesnn.numerics.random import spawn_generators
@@ -24,6 +23,7 @@ from skbayesnn.training.settings import (
 )
 from skbayesnn.udn.depth import CategoricalDepth, PointMass, TruncatedPoisson
 from skbayesnn.udn.inference import DepthInference
+from skbayesnn.udn.inputs import NormalScores, OneScale
 from skbayesnn.udn.layers import KINDS, Architecture
 from skbayesnn.udn.network import Network
 
@@ -45,7 +45,7 @@ class Pair:
 
 
 CONSTRAINTS = {
-    "width": [positive(Integral)],
+    "width": [positive(Integral), Options(("auto",))],
     "layer_generator": [Options(tuple(KINDS))],
     "image_shape": [Options((None,)), Pair()],
     "depth_prior": [Options(("poisson", "categorical", "point"))],
@@ -72,7 +72,15 @@ def automatic(n_rows):
 class UnboundedDepthMixin:
     """Fit of the network; subclasses turn targets into numbers and outputs into predictions."""
 
-    def _architecture(self, n_inputs, likelihood):
+    def _width(self, n_rows):
+        """Units a layer: "auto" takes more for many rows, fewer for images."""
+        if not isinstance(self.width, str):
+            return int(self.width)
+        if self.layer_generator == "convolutional":
+            return 16
+        return int(32 * np.clip(2 ** np.floor(np.log2(n_rows / 1000)), 1, 4))
+
+    def _architecture(self, n_inputs, n_rows, likelihood):
         height, width, channels = 1, 1, n_inputs
         if self.layer_generator == "convolutional":
             if self.image_shape is None:
@@ -85,7 +93,9 @@ class UnboundedDepthMixin:
             raise InvalidParameterError(
                 f"'image_shape'={self.image_shape} does not fit the {n_inputs} features of X."
             )
-        return Architecture(self.layer_generator, n_inputs, self.width, likelihood, height, width)
+        return Architecture(
+            self.layer_generator, n_inputs, self._width(n_rows), likelihood, height, width
+        )
 
     def _new_depth(self):
         if self.depth_prior == "categorical":
@@ -95,19 +105,18 @@ class UnboundedDepthMixin:
         return TruncatedPoisson(self.prior_depth, rate=min(1.0, 0.3 * (self.max_depth - 1) + 1e-2))
 
     def _learn_input_scale(self, X, weights):
-        self._X_offset, self._X_scale = 0.0, 1.0
+        self._X_map = None
         if self.normalize_X and self.layer_generator == "convolutional":
-            each = np.repeat(weights, X.shape[1])
-            self._X_offset, self._X_scale = location_and_scale(X.ravel(), "X", each)
+            self._X_map = OneScale(X, weights)
         elif self.normalize_X:
-            self._X_offset, self._X_scale = location_and_scale(X, "X", weights)
+            self._X_map = NormalScores(X, weights)
 
     def _scaled(self, X):
-        return (X - self._X_offset) / self._X_scale
+        return X if self._X_map is None else self._X_map(X)
 
-    def _initialise(self, n_inputs, likelihood):
+    def _initialise(self, n_inputs, n_rows, likelihood):
         start, self._shuffle, split = spawn_generators(self.random_state, 3)
-        architecture = self._architecture(n_inputs, likelihood)
+        architecture = self._architecture(n_inputs, n_rows, likelihood)
         self._network = Network(architecture, start, self.weight_scale)
         self._depth = self._new_depth()
         self._depth_memory = np.zeros(0)

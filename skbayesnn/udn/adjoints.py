@@ -11,8 +11,8 @@ import numpy as np
 
 from skbayesnn.numerics.jit import kernel
 
-LEAST_SCALE = 1e-3
-"""Least standard deviation that a head may give a row, in standardised units."""
+LEAST_VARIANCE = 1e-6
+"""Least variance that a head may give a row, in standardised units."""
 
 
 @kernel
@@ -197,26 +197,31 @@ def gaussian_log_loss(outputs, targets, shared, weights, scale, d_shared):
 
 
 @kernel
-def mixture_log_loss(outputs, targets, weights, scale, n_components):
+def mixture_log_loss(outputs, targets, shared, weights, scale, n_components, d_shared):
     """-log density of a mixture of Gaussians a row, and ``scale`` times its gradient.
 
     Parameters
     ----------
     outputs : ndarray of shape (n, n_targets * 3 * n_components)
-        For each target logits, means and log scales; a component's standard deviation is
-        ``LEAST_SCALE + exp(log scale)``. Overwritten with the gradient, as above.
+        For each target logits, means and log scales; the variance of a component is
+        ``exp(2 log scale) + exp(shared) + LEAST_VARIANCE``. Overwritten with the gradient.
     targets, weights, scale, total
         As in :func:`gaussian_log_loss`.
+    shared, d_shared : ndarray of shape (n_targets,)
+        Log of the variance that all rows and components have in common, and where its gradient
+        goes.
     n_components : int
     """
     kind = outputs.dtype.type
-    one, least = kind(1.0), kind(LEAST_SCALE)
+    one, half = kind(1.0), kind(0.5)
     k = n_components
+    d_shared[:] = 0
     total = 0.0
-    free, joint = np.empty(k, outputs.dtype), np.empty(k, outputs.dtype)
+    free, joint, own = np.empty((3, k), outputs.dtype)
     for i in range(outputs.shape[0]):
         factor = kind(scale) * weights[i]
         for t in range(targets.shape[1]):
+            common = np.exp(shared[t]) + kind(LEAST_VARIANCE)
             row = outputs[i, 3 * k * t : 3 * k * (t + 1)]
             top, best = row[0], kind(-np.inf)
             for c in range(1, k):
@@ -225,9 +230,10 @@ def mixture_log_loss(outputs, targets, weights, scale, n_components):
             for c in range(k):
                 free[c] = np.exp(row[c] - top)
                 mass += free[c]
-                sigma = least + np.exp(row[2 * k + c])
-                z = (row[k + c] - targets[i, t]) / sigma
-                joint[c] = row[c] - top - np.log(sigma) - kind(0.5) * z * z
+                own[c] = np.exp(kind(2.0) * row[2 * k + c])
+                r = row[k + c] - targets[i, t]
+                variance = own[c] + common
+                joint[c] = row[c] - top - half * (np.log(variance) + r * r / variance)
                 best = max(best, joint[c])
             evidence = kind(0.0)
             for c in range(k):
@@ -236,11 +242,13 @@ def mixture_log_loss(outputs, targets, weights, scale, n_components):
             total += weights[i] * (best + np.log(evidence) - np.log(mass) - 0.9189385332046727)
             for c in range(k):
                 share = joint[c] / evidence
-                sigma = least + np.exp(row[2 * k + c])
-                z = (row[k + c] - targets[i, t]) / sigma
+                r = row[k + c] - targets[i, t]
+                variance = own[c] + common
+                slope = factor * share * (one - r * r / variance) / variance
                 row[c] = factor * (free[c] / mass - share)
-                row[k + c] = factor * share * z / sigma
-                row[2 * k + c] = factor * share * (one - z * z) * (one - least / sigma)
+                row[k + c] = factor * share * r / variance
+                row[2 * k + c] = slope * own[c]
+                d_shared[t] += half * slope * (common - kind(LEAST_VARIANCE))
     return total
 
 
@@ -262,30 +270,37 @@ def student_log_loss(outputs, targets, shared, weights, scale, d_shared):
     Parameters
     ----------
     outputs : ndarray of shape (n, n_targets * 2)
-        For each target a location and a log scale, as in :func:`mixture_log_loss`. Overwritten
-        with the gradient.
+        For each target a location and a log scale; squared scales as the variances of
+        :func:`mixture_log_loss`. Overwritten with the gradient.
     targets, weights, scale, total
         As in :func:`gaussian_log_loss`.
-    shared, d_shared : ndarray of shape (n_targets,)
-        log(ν - 1) for ν degrees of freedom, and where its gradient goes.
+    shared, d_shared : ndarray of shape (2 * n_targets,)
+        For each target the log of what rows have in common, then log(ν - 1) for ν degrees of
+        freedom, and where their gradients go.
     """
     kind = outputs.dtype.type
     total = 0.0
-    for t in range(targets.shape[1]):
-        nu = 1.0 + np.exp(np.float64(shared[t]))
+    n_targets = targets.shape[1]
+    for t in range(n_targets):
+        common = np.exp(np.float64(shared[t]))
+        nu = 1.0 + np.exp(np.float64(shared[n_targets + t]))
         constant = math.lgamma(0.5 * nu + 0.5) - math.lgamma(0.5 * nu) - 0.5 * np.log(nu * np.pi)
-        slope = digamma(0.5 * nu + 0.5) - digamma(0.5 * nu) - 1.0 / nu
-        d_nu = 0.0
+        bend = digamma(0.5 * nu + 0.5) - digamma(0.5 * nu) - 1.0 / nu
+        d_nu = d_common = 0.0
         for i in range(outputs.shape[0]):
-            expo = np.exp(np.float64(outputs[i, 2 * t + 1]))
-            sigma = LEAST_SCALE + expo
-            z = (outputs[i, 2 * t] - targets[i, t]) / sigma
-            u = z * z / nu
-            pull = (nu + 1.0) / (nu + z * z)
-            total += weights[i] * (constant - np.log(sigma) - 0.5 * (nu + 1.0) * np.log1p(u))
-            d_nu -= 0.5 * weights[i] * (slope - np.log1p(u) + (nu + 1.0) / nu * u / (1.0 + u))
+            own = np.exp(2.0 * np.float64(outputs[i, 2 * t + 1]))
+            square = own + common + LEAST_VARIANCE
+            r = np.float64(outputs[i, 2 * t] - targets[i, t])
+            u = r * r / (nu * square)
+            pull = (nu + 1.0) / (nu * square * (1.0 + u))
+            log_p = constant - 0.5 * (np.log(square) + (nu + 1.0) * np.log1p(u))
+            total += weights[i] * log_p
+            d_nu -= 0.5 * weights[i] * (bend - np.log1p(u) + (nu + 1.0) / nu * u / (1.0 + u))
             factor = scale * weights[i]
-            outputs[i, 2 * t] = kind(factor * pull * z / sigma)
-            outputs[i, 2 * t + 1] = kind(factor * (1.0 - pull * z * z) * expo / sigma)
-        d_shared[t] = kind(scale * d_nu * (nu - 1.0))
+            slope = factor * (1.0 - pull * r * r) / square
+            outputs[i, 2 * t] = kind(factor * pull * r)
+            outputs[i, 2 * t + 1] = kind(slope * own)
+            d_common += 0.5 * slope * common
+        d_shared[t] = kind(d_common)
+        d_shared[n_targets + t] = kind(scale * d_nu * (nu - 1.0))
     return total

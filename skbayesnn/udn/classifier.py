@@ -53,8 +53,9 @@ class UDNClassifier(
 
     Parameters
     ----------
-    width : int, default=32
-        Units of each hidden layer; channels, for convolutional layers.
+    width : int or "auto", default="auto"
+        Units of each hidden layer. "auto" takes 32 for fewer than 2000 rows, 64 for fewer than
+        4000 and 128 for more; of channels, for convolutional layers, 16.
     layer_generator : {"dense", "residual", "convolutional"}, default="dense"
         What a new layer is: ``relu(h W + b)``; ``h + relu(h W + b) U``; or the latter on the
         3 × 3 neighbourhoods of every pixel.
@@ -151,7 +152,7 @@ class UDNClassifier(
     def __init__(
         self,
         *,
-        width: int = 32,
+        width: int | Literal["auto"] = "auto",
         layer_generator: Literal["dense", "residual", "convolutional"] = "dense",
         image_shape: tuple[int, ...] | None = None,
         depth_prior: Literal["poisson", "categorical", "point"] = "poisson",
@@ -227,7 +228,7 @@ class UDNClassifier(
         X, y, weights = self._weighted(X, y, sample_weight)
         self.classes_, codes = np.unique(y, return_inverse=True)
         self.temperature_ = 1.0
-        split = self._initialise(X.shape[1], Likelihood("softmax", len(self.classes_)))
+        split = self._initialise(*X.shape[::-1], Likelihood("softmax", len(self.classes_)))
         weights = (
             weights
             * compute_class_weight(
@@ -316,7 +317,7 @@ class UDNClassifier(
         if not known.all() or np.any(self.classes_[codes] != y):
             raise ValueError(f"y has labels that are not in classes={self.classes_!r}.")
         if first:
-            self._initialise(X.shape[1], Likelihood("softmax", len(self.classes_)))
+            self._initialise(*X.shape[::-1], Likelihood("softmax", len(self.classes_)))
             self._learn_input_scale(X, weights)
         weights = (
             weights

@@ -27,8 +27,8 @@ class Network:
         One block a layer and a head.
     depth : int
         Layers created so far.
-    learns_shared : bool
-        Whether the parameters that rows share take part in the bound, or are set from outside.
+    learns_noise : bool
+        Whether the noise that all rows share takes part in the bound, or is set from outside.
     """
 
     def __init__(self, architecture, generator, weight_scale=1.0, dtype=np.float32):
@@ -42,7 +42,7 @@ class Network:
             np.zeros(0, dtype=dtype) for _ in range(4)
         )
         self.adam = Adam([], dtype=dtype)
-        self.learns_shared = True
+        self.learns_noise = True
         self.rows, self.buffers = 0, None
 
     @property
@@ -53,7 +53,7 @@ class Network:
     def grow(self, depth):
         """Create layers and heads until there are ``depth``; no output changes."""
         a, law = self.architecture, self.architecture.likelihood
-        own, offsets = law.precision(), law.start()
+        own, offsets = law.precision(self.learns_noise), law.start()
         while self.depth < depth:
             k = self.depth
             layer = a.start_layer(k, self.generator)
@@ -62,7 +62,6 @@ class Network:
             precision = np.full(layer.size + head.size, self.weight_scale**-2)
             if own is not None:
                 precision[-own.size :] = own
-                precision[precision.size - law.n_shared :] *= self.learns_shared
             self.theta = self._append(self.theta, layer, head)
             self.centre = self._append(self.centre, a.centre(k), np.zeros(a.head_size))
             self.precision = self._append(self.precision, precision)
@@ -91,14 +90,13 @@ class Network:
         """View of the parameters of head ``k``, counted from 0."""
         return self.theta[self.starts[2 * k + 1] : self.starts[2 * k + 2]]
 
-    def learn_shared(self, learn):
-        """Say whether what rows share takes part in the bound; if not, nothing pulls at it."""
-        self.learns_shared = learn
-        law = self.architecture.likelihood
-        for k in range(self.depth if law.n_shared else 0):
+    def learn_noise(self, learn):
+        """Say whether the noise takes part in the bound; if not, nothing pulls at it."""
+        self.learns_noise = learn
+        own = self.architecture.likelihood.precision(learn)
+        for k in range(self.depth if own is not None else 0):
             end = self.starts[2 * k + 2]
-            own = law.precision()[-law.n_shared :]
-            self.precision[end - law.n_shared : end] = own * learn
+            self.precision[end - own.size : end] = own
 
     def shared(self, depth):
         """What rows share, of the first ``depth`` heads; (depth, n_shared)."""
@@ -106,10 +104,12 @@ class Network:
         units = [self.head(k)[self.head(k).size - n :] for k in range(depth)]
         return float(VARIANCE_UNIT) * np.array(units, dtype=float)
 
-    def set_shared(self, values):
-        """Set what rows share for the first heads; ``values`` (depth, n_shared)."""
+    def set_noise(self, values):
+        """Set the log noise that all rows share for the first heads; (depth, n_targets)."""
+        n = self.architecture.likelihood.n_shared
         for k, row in enumerate(values):
-            self.head(k)[-row.size :] = row / VARIANCE_UNIT
+            begin = self.head(k).size - n
+            self.head(k)[begin : begin + row.size] = row / VARIANCE_UNIT
 
     def divergence(self, depth):
         """Divergence R_ℓ from the prior of layers 1 to ℓ with head ℓ; (depth,)."""

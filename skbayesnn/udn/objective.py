@@ -55,7 +55,7 @@ def forward(shape, starts, theta, depth, inputs, patches, hidden, inner):
 @kernel
 def gradient(
     shape, starts, theta, depth, q, head_weights, inputs, targets, weights, n_mean,
-    learn_shared, patches, hidden, inner, d_hidden, d_lower, scratch, d_patches, outputs, grad,
+    learn_noise, patches, hidden, inner, d_hidden, d_lower, scratch, d_patches, outputs, grad,
     totals,
 ):  # fmt: skip
     """Data term of the loss: its gradient, and the log-likelihood of every depth.
@@ -71,8 +71,8 @@ def gradient(
     weights : ndarray of shape (n,)
     n_mean : float
         What the sums over the batch are divided by.
-    learn_shared : bool
-        Whether what rows share has a gradient.
+    learn_noise : bool
+        Whether the noise that all rows have in common has a gradient.
     patches, hidden, inner, d_hidden, d_lower, scratch, d_patches, outputs : ndarray
         Scratch; see :class:`skbayesnn.udn.network.Network`.
     grad : ndarray of shape (n_parameters,)
@@ -95,16 +95,20 @@ def gradient(
             affine(flat, slopes, head[end : end + n_outputs], outputs)
             scale = head_weights[k] / n_mean
             shared = VARIANCE_UNIT * head[end + n_outputs :]
-            d_units = d_head[end + n_outputs :]
+            d_shared = d_head[end + n_outputs :]
             if law == GAUSSIAN:
-                totals[k] += gaussian_log_loss(outputs, targets, shared, weights, scale, d_units)
+                totals[k] += gaussian_log_loss(outputs, targets, shared, weights, scale, d_shared)
             elif law == MIXTURE:
-                totals[k] += mixture_log_loss(outputs, targets, weights, scale, shape[9])
+                totals[k] += mixture_log_loss(
+                    outputs, targets, shared, weights, scale, shape[9], d_shared
+                )
             elif law == STUDENT_T:
-                totals[k] += student_log_loss(outputs, targets, shared, weights, scale, d_units)
+                totals[k] += student_log_loss(outputs, targets, shared, weights, scale, d_shared)
             else:
                 totals[k] += softmax_log_loss(outputs, targets, weights, scale, outputs)
-            d_units *= VARIANCE_UNIT if learn_shared else kind(0.0)
+            d_shared *= VARIANCE_UNIT
+            if not learn_noise:
+                d_shared[: targets.shape[1]] = kind(0.0)
             affine_adjoint(
                 flat, outputs, d_head[:end].reshape((n_flat, n_outputs)),
                 d_head[end : end + n_outputs],
@@ -190,7 +194,7 @@ def run_steps(network, depth, q, head_weights, X, targets, weights, batch_size, 
         gradient(
             net.shape, net.starts, net.theta, depth, q, head_weights,
             inputs[begin * positions : begin * positions + rows], targets[batch], weights[batch],
-            float(m), net.learns_shared, (b["patches"][0][:rows], b["patches"][1][:rows]),
+            float(m), net.learns_noise, (b["patches"][0][:rows], b["patches"][1][:rows]),
             b["hidden"], b["inner"], b["d_hidden"][:rows], b["d_lower"][:rows],
             b["scratch"][:rows], b["d_patches"][:rows], b["outputs"][:m], net.gradient, totals,
         )  # fmt: skip

@@ -50,8 +50,9 @@ class UDNRegressor(
         ``n_components`` Gaussians with weights, means and scales.
     n_components : int, default=5
         Gaussians of each depth's "mixture".
-    width : int, default=32
-        Units of each hidden layer; channels, for convolutional layers.
+    width : int or "auto", default="auto"
+        Units of each hidden layer. "auto" takes 32 for fewer than 2000 rows, 64 for fewer than
+        4000 and 128 for more; of channels, for convolutional layers, 16.
     layer_generator : {"dense", "residual", "convolutional"}, default="dense"
         What a new layer is: ``relu(h W + b)``; ``h + relu(h W + b) U``; or the latter on the
         3 × 3 neighbourhoods of every pixel.
@@ -159,7 +160,7 @@ class UDNRegressor(
         *,
         likelihood: Literal["gaussian", "heteroscedastic", "student_t", "mixture"] = "gaussian",
         n_components: int = 5,
-        width: int = 32,
+        width: int | Literal["auto"] = "auto",
         layer_generator: Literal["dense", "residual", "convolutional"] = "dense",
         image_shape: tuple[int, ...] | None = None,
         depth_prior: Literal["poisson", "categorical", "point"] = "poisson",
@@ -230,7 +231,7 @@ class UDNRegressor(
         return Likelihood(self.likelihood, n_targets, components)
 
     def _kept_noise(self, depth):
-        return self._network.shared(depth) if self.likelihood == "gaussian" else None
+        return self._network.shared(depth)[:, : len(self._y_offset)]
 
     def _calibrate(self, X, targets, weights):
         """Held-out rows have set the noise already."""
@@ -265,7 +266,7 @@ class UDNRegressor(
         )
         X, y, weights = self._weighted(X, self._targets(y), sample_weight)
         self._y_ndim, targets = y.ndim, y.reshape(len(y), -1)
-        split = self._initialise(X.shape[1], self._law(targets.shape[1]))
+        split = self._initialise(*X.shape[::-1], self._law(targets.shape[1]))
         self._train(X, targets, weights, split, None, (X, y))
         return self
 
@@ -304,7 +305,7 @@ class UDNRegressor(
         targets = y.reshape(len(y), -1)
         if first:
             self._y_ndim = y.ndim
-            self._initialise(X.shape[1], self._law(targets.shape[1]))
+            self._initialise(*X.shape[::-1], self._law(targets.shape[1]))
             self._learn_input_scale(X, weights)
             self._learn_target_scale(targets, weights)
         elif targets.shape[1] != len(self._y_offset):

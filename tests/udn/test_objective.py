@@ -42,6 +42,7 @@ def log_likelihoods(network, X, targets, weights):
     """Weighted log-likelihood of each depth, from the numpy forward pass and scipy's densities."""
     outputs, shared = network.outputs(X, DEPTH), network.shared(DEPTH)[:, None]
     name = network.architecture.likelihood.name
+    noise = 1e-6 + np.exp(shared[..., :2, None])
     if name == "softmax":
         p = log_softmax(outputs, axis=2)
         return p[:, np.arange(N), targets[:, 0].astype(int)] @ weights
@@ -49,10 +50,10 @@ def log_likelihoods(network, X, targets, weights):
         return norm.logpdf(targets, outputs, np.exp(0.5 * shared)).sum(axis=2) @ weights
     columns = outputs.reshape(DEPTH, N, 2, -1)
     if name == "student_t":
-        place, scale = columns[..., 0], 1e-3 + np.exp(columns[..., 1])
-        return t.logpdf(targets, 1 + np.exp(shared), place, scale).sum(axis=2) @ weights
+        place, scale = columns[..., 0], np.sqrt(np.exp(2 * columns[..., 1]) + noise[..., 0])
+        return t.logpdf(targets, 1 + np.exp(shared[..., 2:]), place, scale).sum(axis=2) @ weights
     logits, means, log_scales = np.split(columns, 3, axis=-1)
-    terms = norm.logpdf(targets[:, :, None], means, 1e-3 + np.exp(log_scales))
+    terms = norm.logpdf(targets[:, :, None], means, np.sqrt(np.exp(2 * log_scales) + noise))
     return logsumexp(terms + log_softmax(logits, axis=3), axis=3).sum(axis=2) @ weights
 
 
@@ -112,7 +113,7 @@ def test_float32_agrees_with_float64(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_new_layers_change_no_output(kind):
     network, X, _, _ = make(kind, "gaussian")
-    network.set_shared(np.full((DEPTH, 2), [-1.0, 0.5]))
+    network.set_noise(np.full((DEPTH, 2), [-1.0, 0.5]))
     before, value = network.outputs(X, DEPTH), network.divergence(DEPTH)[-1]
     network.grow(DEPTH + 2)
     after = network.outputs(X, DEPTH + 2)
@@ -142,7 +143,7 @@ def test_noise_can_be_held():
     before = network.shared(DEPTH)
     for learn in (False, True):
         # Neither the data nor its prior may pull at a noise that is held.
-        network.learn_shared(learn)
+        network.learn_noise(learn)
         run_steps(network, DEPTH, Q, np.ones(DEPTH), X, targets, weights, N, 0.01, N)
         same = np.array_equal(network.shared(DEPTH), before)
         assert same is not learn
