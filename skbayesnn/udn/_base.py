@@ -27,7 +27,7 @@ from skbayesnn.udn.inputs import NormalScores, OneScale
 from skbayesnn.udn.layers import KINDS, Architecture
 from skbayesnn.udn.network import Network
 
-EPOCHS, PATIENCE, MOST_STEPS = 500, 200, 30_000
+EPOCHS, IMAGE_EPOCHS, MOST_STEPS, PATIENCE = 500, 40, 8000, 0.4
 
 
 class Pair:
@@ -57,20 +57,22 @@ CONSTRAINTS = {
 }
 
 
-def automatic(n_rows):
-    """What "auto" stands for with a number of rows to train on.
-
-    Batches of a sixteenth of the rows, of 32 to 256, and 500 epochs of them; fewer where these
-    were more than 30,000 steps. The patience is two fifths of the epochs.
-    """
-    batch_size = int(np.clip(n_rows // 16, 32, 256))
-    n_batches = -(-n_rows // batch_size)
-    n_steps = min(EPOCHS * n_batches, MOST_STEPS)
-    return Automatic(batch_size, n_steps, PATIENCE * n_steps // EPOCHS, early_stopping=True)
-
-
 class UnboundedDepthMixin:
     """Fit of the network; subclasses turn targets into numbers and outputs into predictions."""
+
+    def _settings(self, n_rows):
+        """Put numbers in place of "auto" for a number of rows to train on.
+
+        Batches of a sixteenth of the rows, of 32 to 256; 500 epochs of tables and 40 of images,
+        or fewer where these were too many steps; a patience of two fifths of that.
+        """
+        epochs = IMAGE_EPOCHS if self.layer_generator == "convolutional" else EPOCHS
+        batch_size = int(np.clip(n_rows // 16, 32, 256))
+        n_steps = min(epochs * -(-n_rows // batch_size), MOST_STEPS)
+        patience = round(PATIENCE * n_steps)
+        return training_settings(
+            self, n_rows, Automatic(batch_size, n_steps, patience, early_stopping=True)
+        )
 
     def _width(self, n_rows):
         """Units a layer: "auto" takes more for many rows, fewer for images."""
@@ -135,7 +137,7 @@ class UnboundedDepthMixin:
         self._learn_target_scale(targets[rows], weights[rows])
         data = self._scaled(X), self._scaled_targets(targets), weights
         held_out = tuple(part[other] for part in data) if holding else None
-        settings = training_settings(self, len(X[rows]), automatic(len(X[rows])))
+        settings = self._settings(len(X[rows]))
         refit = holding and self.refit
         tasks = CallbackTasks(
             self, *shown, settings.n_epochs * (2 if refit else 1), self._fitted_so_far
@@ -163,7 +165,7 @@ class UnboundedDepthMixin:
             noise=self._kept_noise(len(q)),
         )  # fmt: skip
         n_rows = inference.n_rows
-        settings = training_settings(self, n_rows, automatic(n_rows))
+        settings = self._settings(n_rows)
         settings = replace(settings, n_epochs=n_epochs, early_stopping=False)
         self._run(inference, settings, self.schedule, tasks)
 
@@ -202,7 +204,7 @@ class UnboundedDepthMixin:
             self.max_depth, n_total=self.n_samples_seen_,
         )  # fmt: skip
         inference.mean_log_likelihood = self._depth_memory
-        settings = training_settings(self, len(X), automatic(len(X)))
+        settings = self._settings(len(X))
         self._run(inference, replace(settings, n_epochs=1, early_stopping=False), "constant")
         self._depth_memory = inference.mean_log_likelihood
         self._publish()

@@ -45,11 +45,16 @@ class UDNClassifier(
     eq. 7). Layers are created as the posterior asks for them. Probabilities are averaged
     over the posterior of the depth (eq. 11).
 
-    Three things differ from the paper. A new layer starts as a pass-through, and for dense
+    This differs from the paper in four ways. A new layer starts as a pass-through, and for dense
     layers the prior of its weights is centred there: ``N(I, weight_scale²)``, where the
     paper has N(0, I). The depth posterior maximises the bound given the value of each depth,
     instead of following a gradient at a tenth of the learning rate. Heads take full steps,
-    whatever the probability of their depth.
+    whatever the probability of their depth; since a head meets the layers below it as they are,
+    the maximiser is the same. One depth more than the posterior supports, and at least five, are
+    always trained, with a hundredth of the last depth's weight in the layers that they share.
+
+    Weights are at their posterior mean, so that probabilities are too certain. Rows are held out
+    to stop in time, and to choose one temperature for the logits.
 
     Parameters
     ----------
@@ -98,7 +103,9 @@ class UDNClassifier(
     class_weight : dict, "balanced" or None, default=None
         Factor on the weight of the rows of each class, as elsewhere in scikit-learn.
     normalize_X : bool, default=True
-        Standardise the inputs inside. Images get one mean and one scale.
+        Standardise the inputs inside. Columns of tables are replaced by normal scores (the
+        normal quantiles of their ranks, interpolated, and continued by lines beyond the rows
+        that were seen); images get one mean and one scale.
     random_state : int, numpy.random.RandomState or None, default=None
         Seed of all that is random: starting weights, order of the rows, rows held out.
 

@@ -28,6 +28,12 @@ VARIANCE_UNIT = np.float32(8.0)
 """Shared parameters are kept in this unit, so that steps of Adam move them fast enough."""
 BIAS_SCALE = 10.0
 """Prior standard deviation of the offsets of regression heads and of what rows share."""
+START_SPREAD, START_LOG_SCALE = 0.3, -2.0
+"""Where components start: near each other and narrow beside the noise that rows share, so that
+the mean is learned before the shape."""
+SHAPE_PRECISION = 10.0
+"""Factor on the prior precision of the slopes of logits and log scales: with that of the means,
+the shape follows single rows long before the mean is learned."""
 TAIL = np.concatenate([[0.0], np.geomspace(1e-4, 0.1, 8), np.linspace(0.1, 1.0, 8)[1:]])
 """Levels that cut the law of a Student's t precision into pieces, each a Gaussian in predictions;
 finer where the precision is low."""
@@ -79,12 +85,19 @@ class Likelihood:
         offsets = np.zeros((self.n_targets, self.n_columns))
         k = self.n_components
         if self.code == MIXTURE:
-            offsets[:, k : 2 * k] = ndtri((np.arange(k) + 0.5) / k)
-            offsets[:, 2 * k :] = np.log(1.0 / np.sqrt(k))
+            offsets[:, k : 2 * k] = START_SPREAD * ndtri((np.arange(k) + 0.5) / k)
+            offsets[:, 2 * k :] = START_LOG_SCALE
         shared = np.zeros(self.n_shared)
         shared[: self.n_targets] = self.first_noise
         shared[self.n_targets :] = np.log(9.0)
         return np.concatenate([offsets.ravel(), shared / VARIANCE_UNIT])
+
+    def slope_factors(self):
+        """Factor on the prior precision of the slopes of each output: more where not a mean."""
+        factors = np.full((self.n_targets, self.n_columns), SHAPE_PRECISION)
+        first = self.n_components if self.code == MIXTURE else 0
+        factors[:, first : first + self.n_components] = 1.0
+        return factors.ravel()
 
     @property
     def first_noise(self):

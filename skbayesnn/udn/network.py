@@ -61,6 +61,8 @@ class Network:
             head = self.head(k - 1).copy() if k else np.concatenate([slopes, offsets])
             precision = np.full(layer.size + head.size, self.weight_scale**-2)
             if own is not None:
+                slopes = precision[layer.size : precision.size - own.size]
+                slopes *= np.resize(law.slope_factors(), slopes.size)
                 precision[-own.size :] = own
             self.theta = self._append(self.theta, layer, head)
             self.centre = self._append(self.centre, a.centre(k), np.zeros(a.head_size))

@@ -10,7 +10,7 @@ from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.udn import UDNRegressor
 from skbayesnn.udn.adjoints import digamma
 from skbayesnn.udn.inputs import NormalScores
-from skbayesnn.udn.likelihoods import Likelihood
+from skbayesnn.udn.likelihoods import START_SPREAD, Likelihood
 
 RNG = np.random.default_rng(0)
 LAWS = ["gaussian", "heteroscedastic", "student_t", "mixture"]
@@ -66,7 +66,23 @@ def test_digamma():
 
 def test_components_start_apart():
     start = Likelihood("mixture", 1, 3).start()
-    np.testing.assert_allclose(start[3:6], norm.ppf([1 / 6, 0.5, 5 / 6]), atol=1e-12)
+    np.testing.assert_allclose(start[3:6], START_SPREAD * norm.ppf([1 / 6, 0.5, 5 / 6]), atol=1e-12)
+
+
+def test_means_are_free_to_depend_on_the_inputs_and_shapes_less():
+    np.testing.assert_array_equal(
+        Likelihood("mixture", 1, 2).slope_factors() == 1, [0, 0, 1, 1, 0, 0]
+    )
+    np.testing.assert_array_equal(Likelihood("student_t", 2).slope_factors() == 1, [1, 0, 1, 0])
+    np.testing.assert_array_equal(Likelihood("gaussian", 2).slope_factors(), [1, 1])
+    model = UDNRegressor(likelihood="mixture", n_components=2, width=3, random_state=0)
+    model._initialise(1, 10, model._law(1))
+    network = model._network
+    network.grow(2)
+    for k in range(2):
+        head = network.precision[network.starts[2 * k + 1] : network.starts[2 * k + 2]]
+        slopes = head[:18].reshape(3, 6) * model.weight_scale**2
+        np.testing.assert_allclose(slopes, [[10, 10, 1, 1, 10, 10]] * 3, rtol=1e-6)
 
 
 def test_normal_scores():
