@@ -17,6 +17,7 @@ from skbayesnn._typing import ArrayLike, FloatArray, Schedule, Seed
 from skbayesnn._validation import Options, check_parameters
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.udn._base import CONSTRAINTS, UnboundedDepthMixin
+from skbayesnn.udn.likelihoods import Likelihood
 
 
 class Mapping:
@@ -44,16 +45,22 @@ class UDNClassifier(
     eq. 7). Layers are created as the posterior asks for them. Probabilities are averaged
     over the posterior of the depth (eq. 11).
 
-    Three things differ from the paper. A new layer starts as a pass-through, and for dense
+    This differs from the paper in four ways. A new layer starts as a pass-through, and for dense
     layers the prior of its weights is centred there: ``N(I, weight_scale²)``, where the
     paper has N(0, I). The depth posterior maximises the bound given the value of each depth,
     instead of following a gradient at a tenth of the learning rate. Heads take full steps,
-    whatever the probability of their depth.
+    whatever the probability of their depth; since a head meets the layers below it as they are,
+    the maximiser is the same. One depth more than the posterior supports, and at least five, are
+    always trained, with a hundredth of the last depth's weight in the layers that they share.
+
+    Weights are at their posterior mean, so that probabilities are too certain. Rows are held out
+    to stop in time, and to choose one temperature for the logits.
 
     Parameters
     ----------
-    width : int, default=32
-        Units of each hidden layer; channels, for convolutional layers.
+    width : int or "auto", default="auto"
+        Units of each hidden layer. "auto" takes 32 for fewer than 2000 rows, 64 for fewer than
+        4000 and 128 for more; of channels, for convolutional layers, 16.
     layer_generator : {"dense", "residual", "convolutional"}, default="dense"
         What a new layer is: ``relu(h W + b)``; ``h + relu(h W + b) U``; or the latter on the
         3 × 3 neighbourhoods of every pixel.
@@ -95,7 +102,9 @@ class UDNClassifier(
     class_weight : dict, "balanced" or None, default=None
         Factor on the weight of the rows of each class, as elsewhere in scikit-learn.
     normalize_X : bool, default=True
-        Standardise the inputs inside. Images get one mean and one scale.
+        Standardise the inputs inside. Columns of tables are replaced by normal scores (the
+        normal quantiles of their ranks, interpolated, and continued by lines beyond the rows
+        that were seen); images get one mean and one scale.
     random_state : int, numpy.random.RandomState or None, default=None
         Seed of all that is random: starting weights, order of the rows, rows held out.
 
@@ -109,8 +118,8 @@ class UDNClassifier(
     n_layers_ : int
         Largest depth with positive probability.
     temperature_ : float
-        What logits are divided by, the same for all depths: the value with the best log loss on
-        the held-out rows; 1 without them.
+        What logits are divided by, the same for all depths: the value of at least 1 with the
+        best log loss on the held-out rows; 1 without them.
     loss_curve_ : list of float
         Minus the objective, a row, in nats of the standardised target, of each epoch.
     validation_scores_ : list of float
@@ -149,7 +158,7 @@ class UDNClassifier(
     def __init__(
         self,
         *,
-        width: int = 32,
+        width: int | Literal["auto"] = "auto",
         layer_generator: Literal["dense", "residual", "convolutional"] = "dense",
         image_shape: tuple[int, ...] | None = None,
         depth_prior: Literal["poisson", "categorical", "point"] = "poisson",
@@ -225,7 +234,7 @@ class UDNClassifier(
         X, y, weights = self._weighted(X, y, sample_weight)
         self.classes_, codes = np.unique(y, return_inverse=True)
         self.temperature_ = 1.0
-        split = self._initialise(X.shape[1], len(self.classes_), 0)
+        split = self._initialise(*X.shape[::-1], Likelihood("softmax", len(self.classes_)))
         weights = (
             weights
             * compute_class_weight(
@@ -241,8 +250,15 @@ class UDNClassifier(
     def _scaled_targets(self, targets):
         return targets
 
+    def _kept_noise(self, depth):
+        return None
+
     def _calibrate(self, X, targets, weights):
-        """Choose the temperature by the log loss of the held-out rows."""
+        """Choose the temperature by the log loss of the held-out rows.
+
+        Not below 1: training stopped where these rows were predicted best, so that they look
+        easier than they are.
+        """
         logits = self._network.outputs(X, self._depth.support)
         q, rows = self._depth.probabilities(), np.arange(len(X))
         codes = targets[:, 0].astype(int)
@@ -251,7 +267,7 @@ class UDNClassifier(
             log_p = log_softmax(logits / np.exp(log_temperature), axis=2)[:, rows, codes]
             return -weights @ logsumexp(log_p, axis=0, b=q[:, None])
 
-        self.temperature_ = float(np.exp(minimize_scalar(loss, bounds=(-3, 3)).x))
+        self.temperature_ = float(np.exp(minimize_scalar(loss, bounds=(0, 3)).x))
 
     @one_blas_thread
     def partial_fit(
@@ -307,7 +323,7 @@ class UDNClassifier(
         if not known.all() or np.any(self.classes_[codes] != y):
             raise ValueError(f"y has labels that are not in classes={self.classes_!r}.")
         if first:
-            self._initialise(X.shape[1], len(self.classes_), 0)
+            self._initialise(*X.shape[::-1], Likelihood("softmax", len(self.classes_)))
             self._learn_input_scale(X, weights)
         weights = (
             weights

@@ -122,7 +122,8 @@ def test_regressor_predictions_are_in_the_units_of_y():
     assert 0.05 < std.mean() < 0.5
     q = small.predict(X, quantiles=[0.1, 0.9])
     assert 0.6 < np.mean((q[:, 0] < y) & (y < q[:, 1])) <= 1
-    assert small.noise_variance_.shape == (small.n_layers_,)
+    gaussian = UDNRegressor(likelihood="gaussian", max_iter=5).fit(X, y)
+    assert gaussian.noise_variance_.shape == (gaussian.n_layers_,)
 
 
 def test_noise_is_honest_where_the_network_could_follow_every_row():
