@@ -157,23 +157,22 @@ class UnboundedDepthMixin:
 
     def _refit(self, data, n_epochs, tasks):
         """Go on with all rows, noise and temperature held at what was learned."""
-        q = self._depth.probabilities()
-        self._network.grow(len(q))
+        depth = self._depth.support
+        self._network.grow(depth)
         self._network.adam.reset()
         inference = DepthInference(
-            self._network, self._depth, *data, self.max_depth,
-            noise=self._kept_noise(len(q)),
-        )  # fmt: skip
-        n_rows = inference.n_rows
-        settings = self._settings(n_rows)
-        settings = replace(settings, n_epochs=n_epochs, early_stopping=False)
-        self._run(inference, settings, self.schedule, tasks)
+            self._network, self._depth, *data, self.max_depth, noise=self._kept_noise(depth)
+        )
+        part, rate = self._refit_part_and_rate
+        settings = self._settings(inference.n_rows)
+        settings = replace(settings, n_epochs=max(1, round(part * n_epochs)), early_stopping=False)
+        self._run(inference, settings, self.schedule, tasks, rate)
 
-    def _run(self, inference, settings, schedule, tasks=None):
+    def _run(self, inference, settings, schedule, tasks=None, rate=1.0):
         record = train(
             inference,
             n_epochs=settings.n_epochs,
-            learning_rate=self.learning_rate,
+            learning_rate=rate * self.learning_rate,
             generator=self._shuffle,
             batch_size=settings.batch_size,
             schedule=schedule,

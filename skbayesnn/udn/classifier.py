@@ -90,8 +90,8 @@ class UDNClassifier(
         epochs, and put back the best parameters. "auto" does. Their
         log loss also sets ``temperature_``.
     refit : bool, default=True
-        After early stopping go on with all rows, for as many epochs as the best took. What the
-        held-out rows told (the temperature) is kept; the scales of inputs stay
+        After early stopping go on with all rows, for a tenth of the epochs that the best took
+        and at a tenth of the learning rate. The temperature is kept; the scales of inputs stay
         those of the training part.
     validation_fraction : float, default=0.1
         Part of the rows held out.
@@ -155,6 +155,9 @@ class UDNClassifier(
     >>> bool(abs(model.depth_posterior_.sum() - 1) < 1e-9)
     True
     """
+
+    # Without noise to hold, training that goes on at the full rate learns labels by heart.
+    _refit_part_and_rate = 0.1, 0.1
 
     def __init__(
         self,

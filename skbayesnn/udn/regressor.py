@@ -85,9 +85,9 @@ class UDNRegressor(
         epochs, and put back the best parameters. "auto" does. The
         noise is then learned from those rows.
     refit : bool, default=True
-        After early stopping go on with all rows, for as many epochs as the best took. What the
-        held-out rows told (the noise) is kept; the scales of inputs and targets stay
-        those of the training part.
+        After early stopping go on with all rows, for as many epochs as the best took. The noise
+        that held-out rows set is kept; the scales of inputs and targets stay those of the
+        training part.
     validation_fraction : float, default=0.1
         Part of the rows held out.
     n_iter_no_change : int or "auto", default="auto"
@@ -142,8 +142,9 @@ class UDNRegressor(
     noise variance is not in it, but follows the held-out rows after each epoch. Each half of
     these sets a variance of its own, by which the other half is scored; training takes their
     geometric mean. The posterior of the depth weighs the depths by their training likelihood at
-    this noise. Offsets of heads have a wide prior, N(0, 10²); slopes of
-    logits and log scales a tenth of the variance of other weights. A millionth of the target's
+    this noise. Offsets of heads have a wide prior, N(0, 10²); the slopes
+    of all but the location, on which a mixture's components sit, a tenth of the variance of other
+    weights. A millionth of the target's
     variance is always added, so that the density stays bounded where targets repeat exactly.
 
     The predictive Gaussians of "student_t" are fifteen pieces of its law of the precision: its
@@ -171,6 +172,8 @@ class UDNRegressor(
     >>> model.predict_interval(X[:3]).shape
     (3, 2)
     """
+
+    _refit_part_and_rate = 1.0, 1.0
 
     def __init__(
         self,
