@@ -83,8 +83,9 @@ class UDNClassifier(
     batch_size : int or "auto", default="auto"
         Rows a step. "auto" takes a sixteenth of the rows, but at least 32 and at most 256.
     max_iter : int or "auto", default="auto"
-        Epochs: passes over the rows. "auto" takes 500, or as many as make 30,000 steps where
-        that are fewer; ``refit`` adds its own.
+        Epochs: passes over the rows. "auto" takes 500, or as many as make 512,000 / width steps
+        where that are fewer, but at least 90; for convolutional layers 40. ``refit`` adds its
+        own.
     early_stopping : bool or "auto", default="auto"
         Hold out rows, stop when their mean log density has not risen for ``n_iter_no_change``
         epochs, and put back the best parameters. "auto" does. Their

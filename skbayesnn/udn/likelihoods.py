@@ -31,7 +31,7 @@ BIAS_SCALE = 10.0
 START_SPREAD, START_LOG_SCALE = 0.3, -2.0
 """Where components start: near each other and narrow beside the noise that rows share, so that
 the mean is learned before the shape."""
-SHAPE_PRECISION = 10.0
+SHAPE_PRECISION = 5.0
 """Factor on the prior precision of the slopes of all but the location: with that of the location,
 the shape follows single rows long before the mean is learned."""
 TAIL = np.concatenate([[0.0], np.geomspace(1e-4, 0.1, 8), np.linspace(0.1, 1.0, 8)[1:]])

@@ -78,8 +78,9 @@ class UDNRegressor(
     batch_size : int or "auto", default="auto"
         Rows a step. "auto" takes a sixteenth of the rows, but at least 32 and at most 256.
     max_iter : int or "auto", default="auto"
-        Epochs: passes over the rows. "auto" takes 500, or as many as make 30,000 steps where
-        that are fewer; ``refit`` adds its own.
+        Epochs: passes over the rows. "auto" takes 500, or as many as make 512,000 / width steps
+        where that are fewer, but at least 90; for convolutional layers 40. ``refit`` adds its
+        own.
     early_stopping : bool or "auto", default="auto"
         Hold out rows, stop when their mean log density has not risen for ``n_iter_no_change``
         epochs, and put back the best parameters. "auto" does. The
@@ -143,7 +144,7 @@ class UDNRegressor(
     these sets a variance of its own, by which the other half is scored; training takes their
     geometric mean. The posterior of the depth weighs the depths by their training likelihood at
     this noise. Offsets of heads have a wide prior, N(0, 10²); the slopes
-    of all but the location, on which a mixture's components sit, a tenth of the variance of other
+    of all but the location, on which a mixture's components sit, a fifth of the variance of other
     weights. A millionth of the target's
     variance is always added, so that the density stays bounded where targets repeat exactly.
 
