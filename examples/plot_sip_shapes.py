@@ -23,9 +23,9 @@ data = {
     "noise that changes": 7 * np.sin(x) + 2 * noise * np.sin(x) + 10,
 }
 # To tell two curves apart takes longer than to tell how much there is noise.
-steps = {"one of two curves": 2000, "noise that changes": 1000}
+epochs = {"one of two curves": 220, "noise that changes": 110}
 models = {
-    title: SIPRegressor(n_inducing=30, max_iter=steps[title], random_state=0).fit(x[:, None], y)
+    title: SIPRegressor(n_inducing=30, max_iter=epochs[title], random_state=0).fit(x[:, None], y)
     for title, y in data.items()
 }
 

@@ -1,9 +1,11 @@
 """Scores of predictive distributions, and scorers for scikit-learn's model selection.
 
 The functions take observations and a :class:`~skbayesnn.predictive.PredictiveMixture`,
-quantiles or intervals. The scorers are callables ``(estimator, X, y)`` for ``scoring=``
-of ``GridSearchCV``, ``cross_validate`` and the like, on an estimator, a fitted search over
-one, or a pipeline that ends in either. Greater is better, so that losses have their
+quantiles or intervals. The scorers are callables ``(estimator, X, y, sample_weight=None)`` for
+``scoring=`` of ``GridSearchCV``, ``cross_validate`` and the like, on an estimator, a fitted
+search over one, or a pipeline that ends in either. With scikit-learn's metadata routing,
+``crps_scorer.set_score_request(sample_weight=True)`` asks for the weights. Large tables are
+predicted and scored a block of rows at a time. Greater is better, so that losses have their
 sign changed:
 
 =============================  =============================  ============================
@@ -18,25 +20,29 @@ interval_width_scorer          minus the mean width           no: the narrowest 
 =============================  =============================  ============================
 
 Other levels and coverages: ``PinballScorer((0.1, 0.5))``,
-``IntervalScorer("coverage", 0.5)``; other functions of a distribution:
-``DistributionScorer(function, sign)``.
+``IntervalScorer("coverage", 0.5)``; means of other scores of a row's distribution:
+``DistributionScorer(row_score, sign)``.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
+from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import check_array
 
 from skbayesnn._typing import ArrayLike
-from skbayesnn.base import check_observations
+from skbayesnn._validation import check_sample_weight
+from skbayesnn.base import check_observations, score_rows
 from skbayesnn.predictive import PredictiveMixture, central_levels, check_levels
 
 
-def mean_log_predictive_density(y_true: ArrayLike, distribution: PredictiveMixture) -> float:
+def mean_log_predictive_density(
+    y_true: ArrayLike, distribution: PredictiveMixture, *, sample_weight: ArrayLike | None = None
+) -> float:
     """Mean log predictive density, in nats; greater is better.
 
     Parameters
@@ -45,6 +51,8 @@ def mean_log_predictive_density(y_true: ArrayLike, distribution: PredictiveMixtu
         Observations.
     distribution : PredictiveMixture
         Their predictive distributions, in the units of y.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        Weight of each row; a weight of k is k equal rows.
 
     Returns
     -------
@@ -53,7 +61,7 @@ def mean_log_predictive_density(y_true: ArrayLike, distribution: PredictiveMixtu
     Raises
     ------
     ValueError
-        If y is not finite or not of the length of the distribution.
+        If y is not finite or not of the length of the distribution, or a weight is negative.
     TypeError
         If ``distribution`` is not a PredictiveMixture.
 
@@ -66,10 +74,13 @@ def mean_log_predictive_density(y_true: ArrayLike, distribution: PredictiveMixtu
     -1.1689
     """
     _check_distribution(distribution)
-    return float(np.mean(distribution.logpdf(check_observations(y_true, len(distribution)))))
+    y_true = check_observations(y_true, len(distribution))
+    return _mean(distribution.logpdf(y_true), sample_weight)
 
 
-def mean_crps(y_true: ArrayLike, distribution: PredictiveMixture) -> float:
+def mean_crps(
+    y_true: ArrayLike, distribution: PredictiveMixture, *, sample_weight: ArrayLike | None = None
+) -> float:
     """Mean continuous ranked probability score, in the units of y; 0 is best.
 
     See :meth:`skbayesnn.predictive.PredictiveMixture.crps`.
@@ -80,6 +91,8 @@ def mean_crps(y_true: ArrayLike, distribution: PredictiveMixture) -> float:
         Observations.
     distribution : PredictiveMixture
         Their predictive distributions, in the units of y.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        Weight of each row; a weight of k is k equal rows.
 
     Returns
     -------
@@ -88,7 +101,7 @@ def mean_crps(y_true: ArrayLike, distribution: PredictiveMixture) -> float:
     Raises
     ------
     ValueError
-        If y is not finite or not of the length of the distribution.
+        If y is not finite or not of the length of the distribution, or a weight is negative.
     TypeError
         If ``distribution`` is not a PredictiveMixture.
 
@@ -101,10 +114,17 @@ def mean_crps(y_true: ArrayLike, distribution: PredictiveMixture) -> float:
     0.4181
     """
     _check_distribution(distribution)
-    return float(np.mean(distribution.crps(check_observations(y_true, len(distribution)))))
+    y_true = check_observations(y_true, len(distribution))
+    return _mean(distribution.crps(y_true), sample_weight)
 
 
-def mean_pinball_loss(y_true: ArrayLike, y_quantiles: ArrayLike, quantiles: ArrayLike) -> float:
+def mean_pinball_loss(
+    y_true: ArrayLike,
+    y_quantiles: ArrayLike,
+    quantiles: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+) -> float:
     """Pinball loss, averaged over rows and levels, in the units of y; 0 is best.
 
     max(p (y - q), (p - 1)(y - q)) for a quantile q at level p.
@@ -117,6 +137,8 @@ def mean_pinball_loss(y_true: ArrayLike, y_quantiles: ArrayLike, quantiles: Arra
         Predicted quantiles.
     quantiles : array-like of shape (n_quantiles,)
         Their levels, in (0, 1).
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        Weight of each row; a weight of k is k equal rows.
 
     Returns
     -------
@@ -136,10 +158,13 @@ def mean_pinball_loss(y_true: ArrayLike, y_quantiles: ArrayLike, quantiles: Arra
     levels = check_levels(quantiles)
     y_quantiles = _check_columns(y_quantiles, levels.size, "y_quantiles")
     excess = check_observations(y_true, len(y_quantiles))[:, None] - y_quantiles
-    return float(np.mean(np.maximum(levels * excess, (levels - 1.0) * excess)))
+    losses = np.maximum(levels * excess, (levels - 1.0) * excess)
+    return _mean(losses.mean(axis=1), sample_weight)
 
 
-def interval_coverage(y_true: ArrayLike, interval: ArrayLike) -> float:
+def interval_coverage(
+    y_true: ArrayLike, interval: ArrayLike, *, sample_weight: ArrayLike | None = None
+) -> float:
     """Share of the observations that lie in their intervals, ends included.
 
     Parameters
@@ -148,6 +173,8 @@ def interval_coverage(y_true: ArrayLike, interval: ArrayLike) -> float:
         Observations.
     interval : array-like of shape (n_samples, 2)
         Lower and upper ends.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        Weight of each row; a weight of k is k equal rows.
 
     Returns
     -------
@@ -168,16 +195,18 @@ def interval_coverage(y_true: ArrayLike, interval: ArrayLike) -> float:
     """
     interval = _check_interval(interval)
     y_true = check_observations(y_true, len(interval))
-    return float(np.mean((interval[:, 0] <= y_true) & (y_true <= interval[:, 1])))
+    return _mean((interval[:, 0] <= y_true) & (y_true <= interval[:, 1]), sample_weight)
 
 
-def mean_interval_width(interval: ArrayLike) -> float:
+def mean_interval_width(interval: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
     """Mean width of intervals, in the units of y.
 
     Parameters
     ----------
     interval : array-like of shape (n_samples, 2)
         Lower and upper ends.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        Weight of each row; a weight of k is k equal rows.
 
     Returns
     -------
@@ -196,10 +225,16 @@ def mean_interval_width(interval: ArrayLike) -> float:
     3.0
     """
     interval = _check_interval(interval)
-    return float(np.mean(interval[:, 1] - interval[:, 0]))
+    return _mean(interval[:, 1] - interval[:, 0], sample_weight)
 
 
-def mean_interval_score(y_true: ArrayLike, interval: ArrayLike, coverage: float = 0.9) -> float:
+def mean_interval_score(
+    y_true: ArrayLike,
+    interval: ArrayLike,
+    coverage: float = 0.9,
+    *,
+    sample_weight: ArrayLike | None = None,
+) -> float:
     """Interval score of Gneiting and Raftery (2007, eq. 43), in the units of y; 0 is best.
 
     The width of the interval, plus 2/(1 - coverage) times the distance of an observation
@@ -213,6 +248,8 @@ def mean_interval_score(y_true: ArrayLike, interval: ArrayLike, coverage: float 
         Lower and upper ends of central intervals.
     coverage : float, default=0.9
         Their nominal coverage, in (0, 1).
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        Weight of each row; a weight of k is k equal rows.
 
     Returns
     -------
@@ -234,7 +271,7 @@ def mean_interval_score(y_true: ArrayLike, interval: ArrayLike, coverage: float 
     interval = _check_interval(interval)
     y_true = check_observations(y_true, len(interval))
     miss = np.maximum(interval[:, 0] - y_true, 0) + np.maximum(y_true - interval[:, 1], 0)
-    return float(np.mean(interval[:, 1] - interval[:, 0] + 2.0 / (1.0 - coverage) * miss))
+    return _mean(interval[:, 1] - interval[:, 0] + 2.0 / (1.0 - coverage) * miss, sample_weight)
 
 
 def _check_distribution(distribution):
@@ -256,14 +293,49 @@ def _check_interval(interval):
     return interval
 
 
+def _mean(scores, sample_weight):
+    rows, weights = check_sample_weight(sample_weight, scores)
+    return float(np.average(scores[rows], weights=weights))
+
+
 @dataclass(frozen=True)
-class DistributionScorer:
-    """Scorer of the predictive distribution.
+class _Scorer:
+    """What scikit-learn's metadata routing asks of a scorer."""
+
+    _weight_request: bool | str | None = field(default=None, kw_only=True, repr=False)
+
+    def set_score_request(self, *, sample_weight: bool | str | None) -> Self:
+        """Say whether scoring takes weights, where metadata routing is enabled.
+
+        Parameters
+        ----------
+        sample_weight : bool, str or None
+            True to take those called "sample_weight"; False to ignore them; None to raise an
+            error where there are some; or the name under which to take them.
+
+        Returns
+        -------
+        scorer : object
+            Another scorer; this one does not change.
+        """
+        return replace(self, _weight_request=sample_weight)
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """The request, as scikit-learn's routing reads it."""
+        request = MetadataRequest(owner=self)
+        request.score.add_request(param="sample_weight", alias=self._weight_request)
+        return request
+
+
+@dataclass(frozen=True)
+class DistributionScorer(_Scorer):
+    """Scorer of the predictive distribution: the mean of a score of each row.
 
     Parameters
     ----------
-    score : callable
-        ``score(y_true, distribution)``: a function of this module, or another one.
+    row_score : callable
+        ``row_score(distribution, y_true)``, of shape (n_samples,): a method of
+        :class:`~skbayesnn.predictive.PredictiveMixture`, or a function like one.
     sign : {1, -1}, default=1
         -1 for a loss.
 
@@ -271,22 +343,26 @@ class DistributionScorer:
     --------
     >>> from skbayesnn.metrics import crps_scorer
     >>> crps_scorer
-    DistributionScorer(score=mean_crps, sign=-1)
+    DistributionScorer(row_score=crps, sign=-1)
     """
 
-    score: Callable
+    row_score: Callable
     sign: int = 1
 
-    def __call__(self, estimator, X, y):
+    def __call__(self, estimator, X, y, sample_weight=None):
         """Score predictions of y at X; TypeError where ``predict`` has no distribution."""
-        return self.sign * self.score(y, predict_with(estimator, X, return_distribution=True))
+
+        def predicted(rows):
+            return predict_with(estimator, rows, return_distribution=True)
+
+        return self.sign * _mean(score_rows(predicted, self.row_score, X, y), sample_weight)
 
     def __repr__(self):
-        return f"DistributionScorer(score={self.score.__name__}, sign={self.sign})"
+        return f"DistributionScorer(row_score={self.row_score.__name__}, sign={self.sign})"
 
 
 @dataclass(frozen=True)
-class PinballScorer:
+class PinballScorer(_Scorer):
     """Scorer of predicted quantiles: the mean pinball loss with its sign changed.
 
     Parameters
@@ -303,14 +379,14 @@ class PinballScorer:
 
     quantiles: tuple = (0.05, 0.25, 0.5, 0.75, 0.95)
 
-    def __call__(self, estimator, X, y):
+    def __call__(self, estimator, X, y, sample_weight=None):
         """Score predictions of y at X; TypeError where ``predict`` has no quantiles."""
         predicted = predict_with(estimator, X, quantiles=self.quantiles)
-        return -mean_pinball_loss(y, predicted, self.quantiles)
+        return -mean_pinball_loss(y, predicted, self.quantiles, sample_weight=sample_weight)
 
 
 @dataclass(frozen=True)
-class IntervalScorer:
+class IntervalScorer(_Scorer):
     """Scorer of central prediction intervals.
 
     Parameters
@@ -337,14 +413,14 @@ class IntervalScorer:
             raise ValueError(f"kind must be 'score', 'coverage' or 'width'. Got {self.kind!r}.")
         central_levels(self.coverage)
 
-    def __call__(self, estimator, X, y):
+    def __call__(self, estimator, X, y, sample_weight=None):
         """Score predictions of y at X; TypeError where ``predict`` has no quantiles."""
         interval = predict_with(estimator, X, quantiles=central_levels(self.coverage))
         if self.kind == "coverage":
-            return interval_coverage(y, interval)
+            return interval_coverage(y, interval, sample_weight=sample_weight)
         if self.kind == "width":
-            return -mean_interval_width(interval)
-        return -mean_interval_score(y, interval, self.coverage)
+            return -mean_interval_width(interval, sample_weight=sample_weight)
+        return -mean_interval_score(y, interval, self.coverage, sample_weight=sample_weight)
 
 
 def predict_with(estimator: BaseEstimator, X: ArrayLike, **keyword: Any) -> Any:
@@ -367,9 +443,9 @@ def predict_with(estimator: BaseEstimator, X: ArrayLike, **keyword: Any) -> Any:
 
 
 #: Mean log predictive density.
-log_predictive_density_scorer = DistributionScorer(mean_log_predictive_density)
+log_predictive_density_scorer = DistributionScorer(PredictiveMixture.logpdf)
 #: Continuous ranked probability score, sign changed.
-crps_scorer = DistributionScorer(mean_crps, -1)
+crps_scorer = DistributionScorer(PredictiveMixture.crps, -1)
 #: Pinball loss at five levels, sign changed.
 pinball_scorer = PinballScorer()
 #: Interval score of 90 % intervals, sign changed.

@@ -7,76 +7,103 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array
 
-from skbayesnn._validation import Interval, Options, check_parameters, location_and_scale, positive
+from skbayesnn._validation import (
+    BOOLEAN,
+    Interval,
+    Options,
+    check_parameters,
+    location_and_scale,
+    positive,
+)
 from skbayesnn.numerics.random import spawn_generators
-from skbayesnn.numerics.training import SCHEDULES
 from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.sip.inference import Settings, SIPInference
 from skbayesnn.sip.model import SparseImplicitProcess
 from skbayesnn.sip.prediction import Predictor
+from skbayesnn.training.loop import CallbackTasks, train
+from skbayesnn.training.settings import (
+    TRAINING_CONSTRAINTS,
+    Automatic,
+    hold_out,
+    holds_out,
+    training_settings,
+)
 
+_CONSTRAINTS = {
+    "prior": [Options(("bnn", "sampler"))],
+    "n_inducing": [positive(Integral)],
+    "n_draws": [Interval(Integral, 2, None, "left")],
+    "width": [positive(Integral)],
+    "alpha_divergence": [Interval(Real, 0, 1, "right")],
+    "kl_weight": [Interval(Real, 0, None, "left")],
+    "hyperprior_weight": [Interval(Real, 0, None, "left")],
+    "kl_warmup": [Interval(Real, 0, 1)],
+    "alpha_warmup": [Interval(Real, 0, 1)],
+    "discriminator_steps": [Interval(Integral, 1, None, "left")],
+    "total_samples": [positive(), Options((None,))],
+    "n_posterior_draws": [positive(Integral)],
+    "point_estimate": [Options(("mean", "median"))],
+    "normalize_y": BOOLEAN,
+    **TRAINING_CONSTRAINTS,
+}
 _JITTER = 1e-5
 _START_NOISE_VARIANCE = 0.3
 _MAX_HELD_OUT = 400
 # Rows over which the prior starts with variance one.
 _MAX_START_ROWS = 500
+_NOISE_FACTORS, _SPREAD_FACTORS = np.geomspace(1.0, 1e4, 31), np.geomspace(1.0, 3.0, 8)
+# With all rows after early stopping: part of the epochs, and of the learning rate.
+_ALL_ROWS_PART, _ALL_ROWS_RATE = 0.1, 0.1
+
+
+def automatic(n_rows):
+    """What "auto" stands for with a number of rows to train on.
+
+    Fifty epochs in batches of a hundred, but no fewer than 2000 steps and no more than 10,000;
+    the patience is half of the steps.
+    """
+    n_steps = min(max(50 * -(-n_rows // 100), 2000), 10_000)
+    return Automatic(
+        batch_size=100, n_steps=n_steps, patience_steps=n_steps // 2, early_stopping=True,
+        steps_a_score=50,
+    )  # fmt: skip
 
 
 class SIPBase:
-    """Start of a fit, and what is published of one."""
+    """Start of a fit, the fit, and what is published of one."""
 
     def _check_parameters(self):
-        both = [Options((True, False))]
-        check_parameters(
-            self,
-            {
-                "prior": [Options(("bnn", "sampler"))],
-                "n_inducing": [positive(Integral)],
-                "n_draws": [Interval(Integral, 2, None, "left")],
-                "width": [positive(Integral)],
-                "alpha_divergence": [Interval(Real, 0, 1, "right")],
-                "kl_weight": [Interval(Real, 0, None, "left")],
-                "kl_warmup": [Interval(Real, 0, 1)],
-                "alpha_warmup": [Interval(Real, 0, 1)],
-                "discriminator_steps": [Interval(Integral, 1, None, "left")],
-                "learning_rate": [positive()],
-                "schedule": [Options(tuple(SCHEDULES))],
-                "batch_size": [positive(Integral)],
-                "max_iter": [positive(Integral)],
-                "early_stopping": both,
-                "validation_fraction": [Interval(Real, 0, 1, "neither")],
-                "n_iter_no_change": [positive(Integral)],
-                "total_samples": [positive(Integral), Options((None,))],
-                "n_posterior_draws": [positive(Integral)],
-                "normalize_X": both,
-                "normalize_y": both,
-            },
-        )
+        check_parameters(self, _CONSTRAINTS)
 
-    def _start(self, X, y):
+    def _start(self, X, y, weights, generator, settings):
         """Scales, inducing inputs, model and inference before the first step."""
-        start, self._generator = spawn_generators(self.random_state, 2)
         self._X_offset, self._X_scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
         self._y_offset, self._y_scale = 0.0, 1.0
         if self.normalize_X:
-            self._X_offset, self._X_scale = location_and_scale(X, "X")
+            self._X_offset, self._X_scale = location_and_scale(X, "X", weights)
         if self.normalize_y:
-            self._y_offset, self._y_scale = map(float, location_and_scale(y, "y"))
+            self._y_offset, self._y_scale = map(float, location_and_scale(y, "y", weights))
         scaled = self._scaled(X)
-        self._seed = int(start.integers(2**31))
-        some = start.permutation(len(X))[:_MAX_START_ROWS]
+        self._seed = int(generator.integers(2**31))
+        some = generator.permutation(len(X))[:_MAX_START_ROWS]
         model = SparseImplicitProcess(
-            self.prior, self._start_inducing(X, scaled, start), scaled[some], self.width,
-            _START_NOISE_VARIANCE, float(self.alpha_divergence), _JITTER, start,
+            self.prior, self._start_inducing(X, scaled, generator), scaled[some], self.width,
+            _START_NOISE_VARIANCE, float(self.alpha_divergence), _JITTER, self.n_draws, generator,
+            hyperprior_weight=float(self.hyperprior_weight),
         )  # fmt: skip
-        settings = Settings(
-            batch_size=self.batch_size, n_draws=self.n_draws, kl_weight=float(self.kl_weight),
-            warmup_steps=self.kl_warmup * self.max_iter,
-            alpha_warmup_steps=self.alpha_warmup * self.max_iter,
-            width=self.width, discriminator_steps=self.discriminator_steps,
+        n_steps = settings.n_epochs * settings.n_batches
+        self._inference = SIPInference(
+            model,
+            Settings(
+                kl_weight=float(self.kl_weight),
+                warmup_steps=self.kl_warmup * n_steps,
+                alpha_warmup_steps=self.alpha_warmup * n_steps,
+                width=self.width, discriminator_steps=self.discriminator_steps,
+            ),
+            self._generator,
         )  # fmt: skip
-        self._inference = SIPInference(model, settings, self._generator)
-        self._noise_factor = 1.0
+        self._noise_factor = self._spread_factor = 1.0
+        self.n_samples_seen_, self.loss_curve_, self.validation_scores_ = 0, [], []
 
     def _start_inducing(self, X, scaled, generator):
         if self.inducing_inputs is not None:
@@ -94,51 +121,107 @@ class SIPBase:
     def _scaled(self, X):
         return (X - self._X_offset) / self._X_scale
 
-    def _split(self, n):
-        """Rows to train on and rows held out."""
-        n_held_out = min(max(1, round(self.validation_fraction * n)), _MAX_HELD_OUT)
-        if n - n_held_out < 1:
-            raise ValueError(
-                f"early_stopping=True needs at least 2 samples to hold one out, got n_samples={n}."
-            )
-        order = self._generator.permutation(n)
-        return order[n_held_out:], order[:n_held_out]
+    def _scaled_target(self, y):
+        return (y - self._y_offset) / self._y_scale
 
-    def _new_predictor(self, n_components):
+    def _see(self, weights):
+        """Count the rows; whole numbers stay whole."""
+        total = self.n_samples_seen_ + float(weights.sum())
+        self.n_samples_seen_ = int(total) if total.is_integer() else total
+
+    def _learn(self, X, y, weights):
+        """Fit to a part of the rows, the others telling when to stop; then go on with all."""
+        start, self._generator = spawn_generators(self.random_state, 2)
+        rows, other = slice(None), None
+        if holds_out(self, True):
+            rows, other = hold_out(
+                len(y), self.validation_fraction, self._generator, at_most=_MAX_HELD_OUT
+            )
+        settings = training_settings(self, len(y[rows]), automatic(len(y[rows])))
+        self._start(X[rows], y[rows], weights[rows], start, settings)
+        self._see(weights)
+        data = self._scaled(X), self._scaled_target(y), weights
+        n_more = 0 if other is None else max(1, round(_ALL_ROWS_PART * settings.n_epochs))
+        tasks = CallbackTasks(self, X, y, settings.n_epochs + n_more, self._fitted_so_far)
         inference = self._inference
-        predictor = Predictor(
-            inference.model, inference.average, self.n_draws, n_components, self._seed
+        held_out = None if other is None else [part[other] for part in data]
+        inference.attach(
+            *(part[rows] for part in data),
+            n_total=weights[rows].sum(),
+            held_out=held_out and self._scorer(*held_out[:2]),
+            held_out_weights=held_out and held_out[2],
         )
+        common = {
+            "generator": self._generator, "batch_size": settings.batch_size, "callbacks": tasks,
+        }  # fmt: skip
+        record = train(
+            inference, n_epochs=settings.n_epochs, learning_rate=self.learning_rate,
+            schedule=self.schedule, early_stopping=settings.early_stopping,
+            patience=settings.patience, tol=self.tol, score_every=settings.score_every,
+            prefer_last=True, **common,
+        )  # fmt: skip
+        self.loss_curve_, self.validation_scores_ = record.losses, record.scores
+        if held_out is not None:
+            self._calibrate(*held_out)
+            if not record.stopped_by_callback:
+                inference.attach(*data)
+                record = train(
+                    inference, n_epochs=n_more, learning_rate=_ALL_ROWS_RATE * self.learning_rate,
+                    **common,
+                )  # fmt: skip
+                self.loss_curve_ = [*self.loss_curve_, *record.losses]
+        inference.detach()
+        self._publish()
+        tasks.finish()
+        self._warn_if_the_prior_was_left()
+
+    def _new_predictor(self, n_components, spread=None):
+        predictor = Predictor(
+            self._inference.model, self._inference.average, n_components, self._seed,
+            self._spread_factor if spread is None else spread,
+        )  # fmt: skip
         predictor.noise_variance *= self._noise_factor
         return predictor
 
     def _scorer(self, X, targets):
-        return lambda average: self._mixture(self._new_predictor(100), X).logpdf(targets)
+        """Log densities of rows, as a function of the averaged parameters."""
+        return lambda _: self._mixture(self._new_predictor(100), X).logpdf(targets)
 
-    def _calibrate_noise(self, X, targets):
-        """Raise the noise variance where rows held out from training are worse off without.
+    def _calibrate(self, X, targets, weights):
+        """Widen the predictions where rows held out from training are worse off without.
 
-        The noise that training finds is that of the training rows, which the prior's many
-        parameters have followed. The factor has the prior density 1/c² on c ≥ 1, so that a
-        handful of rows does not decide.
+        The noise that training finds, and the distances between the draws of u, are those of
+        the training rows, which the prior's many parameters have followed. The factor c on the
+        noise variance and the factor k on the distances have the prior density 1/(c² k⁴) on
+        values from one up, so that a handful of rows does not decide.
         """
-        predictor = self._new_predictor(self.n_posterior_draws)
-        d = self._mixture(predictor, X)
-        factors = np.geomspace(1.0, 1e4, 61)
-        posterior = [
-            PredictiveMixture(d.weights, d.means, d.variances + (c - 1) * predictor.noise_variance)
-            .logpdf(targets)
-            .sum()
-            - 2 * np.log(c)
-            for c in factors
-        ]
-        self._noise_factor = float(factors[np.argmax(posterior)])
+        chosen, best = (1.0, 1.0), -np.inf
+        for k in _SPREAD_FACTORS:
+            predictor = self._new_predictor(self.n_posterior_draws, k)
+            d = self._mixture(predictor, X)
+            for c in _NOISE_FACTORS:
+                more = PredictiveMixture(
+                    d.weights, d.means, d.variances + (c - 1.0) * predictor.noise_variance
+                )
+                score = weights @ more.logpdf(targets) - 2.0 * np.log(c) - 4.0 * np.log(k)
+                if score > best:
+                    chosen, best = (float(k), float(c)), score
+        self._spread_factor, self._noise_factor = chosen
+        if chosen[1] == _NOISE_FACTORS[-1]:
+            warnings.warn(
+                "Held-out rows ask for more than 10,000 times the noise variance that training "
+                "found: the fit follows single rows. Use more rows, a larger "
+                "'validation_fraction' or a smaller 'width'.",
+                ConvergenceWarning,
+                stacklevel=6,
+            )
 
     @staticmethod
     def _mixture(predictor, X):
         """Mixture at standardised inputs, of the standardised target."""
         means, variances = predictor.moments(X)
         weights = np.full(means.shape[1], 1.0 / means.shape[1])
+        variances = np.broadcast_to(variances[:, None], means.shape)
         return PredictiveMixture(weights, means, variances + predictor.noise_variance)
 
     def _publish(self):
@@ -150,12 +233,14 @@ class SIPBase:
         inference = self._inference
         predictor = self._new_predictor(self.n_posterior_draws)
         known = {
-            k: v for k, v in vars(self).items() if k.startswith(("_X", "_y", "_seed", "_noise"))
+            k: v
+            for k, v in vars(self).items()
+            if k.startswith(("_X", "_y", "_seed", "_noise", "_spread"))
         }
         return {
             **known,
             "n_features_in_": self.n_features_in_,
-            "n_iter_": inference.n_steps,
+            "n_iter_": len(inference.divergences),
             "discriminator_loss_curve_": list(inference.discriminator_losses),
             "divergence_curve_": list(inference.divergences),
             "inducing_inputs_": predictor.Z * self._X_scale + self._X_offset,
@@ -174,5 +259,5 @@ class SIPBase:
                 "may follow single rows. Use fewer inducing inputs ('n_inducing') or more "
                 "steps ('max_iter').",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=6,
             )

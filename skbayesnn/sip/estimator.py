@@ -9,13 +9,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, FloatArray, Schedule, Seed
+from skbayesnn._validation import check_sample_weight
 from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.threads import one_blas_thread
-from skbayesnn.numerics.training import CallbackTasks, train
 from skbayesnn.predictive import PredictiveMixture
-from skbayesnn.sip._base import SIPBase
-from skbayesnn.sip.inference import STEPS_A_BLOCK
+from skbayesnn.sip._base import SIPBase, automatic
+from skbayesnn.training.settings import training_settings
 
 
 class SIPRegressor(
@@ -39,23 +39,25 @@ class SIPRegressor(
         inputs are x and ten normal variables. The latter has few ways to vary: given the
         inducing values it is almost deterministic.
     n_inducing : int, default=25
-        Inducing inputs; no more than there are distinct rows are used.
+        Inducing inputs; the distinct rows of X where they are fewer.
     inducing_inputs : array-like of shape (n_inducing, n_features) or None, default=None
         Where they start, in the units of X, in place of `n_inducing`. By default on rows of
         X, chosen at random. They move in training.
     n_draws : int, default=100
-        Draws of the prior and of the inducing values a step. The process given the inducing
-        values has the rank of these draws: keep them well above `n_inducing` (with half as many
-        inducing inputs as draws the error was larger on five of six tables).
+        Monte Carlo draws a training step: of the prior, and of the inducing values. With the
+        "bnn" prior there is a network for every five of them.
     width : int, default=50
-        Units of each of the two hidden layers of the prior, of the posterior and of the
-        classifier.
+        Units of each hidden layer. Prior, posterior and classifier have two.
     alpha_divergence : float, default=1.0
         α of the objective, in (0, 1]: 1 fits the shape of the predictive distribution, the
         mixture as a whole; towards 0 each draw has to explain every row by itself
         (variational inference).
     kl_weight : float, default=1.0
         Weight of the divergence between posterior and prior in the objective.
+    hyperprior_weight : float, default=0.0
+        Weight in the objective of a prior on the parameters of the prior: independent normal
+        laws, of the means of the weights around zero, and of the logs of their scales around
+        those at the start. What it takes from the fit it gives to fits of few rows.
     kl_warmup : float, default=0.2
         Part of the training over which that weight rises from 0.
     alpha_warmup : float, default=0.5
@@ -67,56 +69,65 @@ class SIPRegressor(
     learning_rate : float, default=0.02
         Of Adam, at the start.
     schedule : {"cosine", "constant", "drop"}, default="cosine"
-        How the learning rate falls over `max_iter` steps.
-    batch_size : int, default=100
-        Rows a step.
-    max_iter : int, default=2000
-        Steps of the optimiser, in blocks of 50.
-    early_stopping : bool, default=True
-        Hold out rows, stop when their mean log density has not risen for
-        `n_iter_no_change` steps, and put back the best parameters, if they are better than the
-        last by more than a standard error. Then raise the noise variance to what the rows held
-        out ask for. The parameters of the prior are fitted without a prior of their own: for a
-        few hundred rows of many inputs this is what keeps them from following single rows.
+        How the learning rate falls over the epochs; "drop" is to a tenth after three quarters.
+    batch_size : int or "auto", default="auto"
+        Rows a step. "auto" is 100.
+    max_iter : int or "auto", default="auto"
+        Epochs: passes over the rows. "auto" is 50, but as many as make 2000 steps at least
+        and 10,000 at most.
+    early_stopping : bool or "auto", default="auto"
+        Hold out rows, stop when their mean log density has not risen for `n_iter_no_change`
+        epochs, and put back the best parameters. "auto" is True. They are put back only where
+        they are better than the last by more than a standard error. Then the noise variance is
+        raised to what the held-out rows ask for, and training goes on with all rows for a tenth
+        of the epochs, at a tenth of the learning rate.
     validation_fraction : float, default=0.1
-        Part of the rows held out, 400 rows at most.
-    n_iter_no_change : int, default=1000
-        Steps without a better score before training stops.
-    total_samples : int or None, default=None
+        Part of the rows held out. At most 400 rows are.
+    n_iter_no_change : int or "auto", default="auto"
+        Epochs without a better held-out score before training stops. "auto" is half of
+        what "auto" is for `max_iter`. Held-out rows are scored about every 50 steps.
+    tol : float, default=0.0
+        Least rise of the held-out score, in nats a row, that counts.
+    total_samples : float or None, default=None
         Rows of the whole data, N in the objective, for ``partial_fit`` alone. By default the
         rows it has been given so far, so that rows given twice count as two: give the number
         where you pass over the same rows again and again.
     n_posterior_draws : int, default=500
-        Components of the predictive mixtures.
-    normalize_X, normalize_y : bool, default=True
-        Standardise inputs and targets inside. All outputs are in the units of y either way.
+        Posterior draws that predictions mix.
+    point_estimate : {"mean", "median"}, default="mean"
+        What ``predict`` returns of the predictive distribution.
+    normalize_X : bool, default=True
+        Standardise the inputs inside.
+    normalize_y : bool, default=True
+        Standardise the targets inside. All outputs are in the units of y either way.
     random_state : int, numpy.random.RandomState or None, default=None
-        Starting values, order of the rows, rows held out, all draws.
+        Seed of all that is random.
 
     Attributes
     ----------
     inducing_inputs_ : ndarray of shape (n_inducing, n_features)
         Where they ended, in the units of X.
     noise_variance_ : float
-        In the squared units of y.
+        Noise variance in the squared units of y.
     loss_curve_ : list of float
-        Mean loss a row of each block of 50 steps (or call of ``partial_fit``), in nats of the
-        standardised target.
+        Minus the objective, a row, in nats of the standardised target, of each epoch. Those with
+        all rows, after early stopping, come last.
     divergence_curve_ : list of float
-        ½[KL(q‖p) + KL(p‖q)] of the inducing values, in nats, of each block.
+        ½[KL(q‖p) + KL(p‖q)] of the inducing values, in nats, of each epoch.
     discriminator_loss_curve_ : list of float
-        Mean logistic loss of the classifier of each block; ln 2 where draws of the posterior
+        Mean logistic loss of the classifier, of each epoch; ln 2 where draws of the posterior
         and of the prior cannot be told apart, 0 where they always can.
     validation_scores_ : list of float
-        With early stopping, mean log density of the standardised held-out targets after each
-        block.
+        Mean log density (of classes, log probability) of the held-out targets, standardised,
+        each time that they were scored.
     n_iter_ : int
-        Steps taken.
+        Epochs run.
     n_samples_seen_ : int
-        Rows of ``fit``, and all that ``partial_fit`` was given since.
+        Rows that the prior is weighed against: the sum of the weights.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Where X has string column names.
+        Number of inputs.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the inputs, where X has them all as strings.
 
     See Also
     --------
@@ -133,8 +144,7 @@ class SIPRegressor(
     inducing inputs have four times the learning rate.
 
     Fits of a few hundred rows differ from seed to seed, and single ones can be too sure of
-    themselves. :class:`~skbayesnn.EnsembleRegressor` pools several (yacht, split 3, log density
-    of one −2.78, of five −0.43; ``benchmarks/sip_uci.py --models sip "sip x5"``).
+    themselves: :class:`~skbayesnn.EnsembleRegressor` pools several.
 
     Draws of the fitted prior have the course of the data, but less spread: the weights are
     independent and normal, so that the prior is close to Gaussian at each input, and it has
@@ -170,18 +180,21 @@ class SIPRegressor(
         width: int = 50,
         alpha_divergence: float = 1.0,
         kl_weight: float = 1.0,
+        hyperprior_weight: float = 0.0,
         kl_warmup: float = 0.2,
         alpha_warmup: float = 0.5,
         discriminator_steps: int = 1,
         learning_rate: float = 0.02,
         schedule: Schedule = "cosine",
-        batch_size: int = 100,
-        max_iter: int = 2000,
-        early_stopping: bool = True,
+        batch_size: int | Literal["auto"] = "auto",
+        max_iter: int | Literal["auto"] = "auto",
+        early_stopping: bool | Literal["auto"] = "auto",
         validation_fraction: float = 0.1,
-        n_iter_no_change: int = 1000,
-        total_samples: int | None = None,
+        n_iter_no_change: int | Literal["auto"] = "auto",
+        tol: float = 0.0,
+        total_samples: float | None = None,
         n_posterior_draws: int = 500,
+        point_estimate: Literal["mean", "median"] = "mean",
         normalize_X: bool = True,
         normalize_y: bool = True,
         random_state: Seed = None,
@@ -193,6 +206,7 @@ class SIPRegressor(
         self.width = width
         self.alpha_divergence = alpha_divergence
         self.kl_weight = kl_weight
+        self.hyperprior_weight = hyperprior_weight
         self.kl_warmup = kl_warmup
         self.alpha_warmup = alpha_warmup
         self.discriminator_steps = discriminator_steps
@@ -203,8 +217,10 @@ class SIPRegressor(
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
         self.total_samples = total_samples
         self.n_posterior_draws = n_posterior_draws
+        self.point_estimate = point_estimate
         self.normalize_X = normalize_X
         self.normalize_y = normalize_y
         self.random_state = random_state
@@ -212,13 +228,15 @@ class SIPRegressor(
     @with_callbacks
     @whole_or_not_at_all
     @one_blas_thread
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the prior, the posterior of the inducing values, and the noise.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+            A weight of k counts as k equal rows, and a weight of 0 as none.
 
         Returns
         -------
@@ -229,69 +247,39 @@ class SIPRegressor(
         InvalidParameterError
             A constructor parameter is outside its range.
         ValueError
-            `inducing_inputs` does not fit X, or there is no row to hold out.
+            `inducing_inputs` does not fit X, a weight is negative or all are zero, or there is
+            no row to hold out.
         FloatingPointError
             Training diverged although the learning rate was cut.
 
         Warns
         -----
         ConvergenceWarning
-            The learning rate had to be cut, or the posterior of the inducing values left
-            the prior.
+            The learning rate had to be cut, held-out rows asked for more noise than there may
+            be, or the posterior of the inducing values left the prior.
         """
         self._check_parameters()
-        X, y = validate_data(
-            self, X, y, dtype=np.float64, order="C", y_numeric=True, ensure_min_samples=2
-        )
-        y = y.astype(np.float64)
-        self._start(X, y)
-        scaled, targets = self._scaled(X), (y - self._y_offset) / self._y_scale
-        self.n_samples_seen_ = len(y)
-        held_out = None
-        if self.early_stopping:
-            rows, other = self._split(len(y))
-            other = scaled[other], targets[other]
-            held_out = self._scorer(*other)
-            scaled, targets = scaled[rows], targets[rows]
-        inference = self._inference
-        inference.attach(scaled, targets, held_out=held_out)
-        n_blocks = -(-self.max_iter // STEPS_A_BLOCK)
-        tasks = CallbackTasks(self, X, y, n_blocks, self._fitted_so_far)
-        record = train(
-            inference,
-            n_epochs=n_blocks,
-            learning_rate=self.learning_rate,
-            generator=self._generator,
-            schedule=self.schedule,
-            early_stopping=self.early_stopping,
-            patience=max(1, self.n_iter_no_change // STEPS_A_BLOCK),
-            callbacks=tasks,
-        )
-        if self.early_stopping:
-            if inference.last is not None:
-                inference.prefer_last()
-            self._calibrate_noise(*other)
-        inference.detach()
-        self.loss_curve_, self.validation_scores_ = record.losses, record.scores
-        self._publish()
-        tasks.finish()
-        self._warn_if_the_prior_was_left()
+        self._learn(*self._checked(X, y, sample_weight, True))
         return self
 
     @one_blas_thread
-    def partial_fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Take one pass over a batch of a stream, in memory bounded by the batch.
 
         Inputs and targets are standardised, and the inducing inputs placed, by the first
         batch: let it have a few hundred rows, in no order. The learning rate is constant, and
-        the weights of the objective warm up over `max_iter` steps, as in ``fit``. The
-        divergence is weighed against `total_samples` rows: by default all that were given so
-        far, each call's counted as new ones. After a ``fit`` training goes on from it.
+        the weights of the objective warm up as in a ``fit`` to the first batch. The divergence
+        is weighed against `total_samples` rows: by default all that were given so far, each
+        call's counted as new ones. After a ``fit`` training goes on from it.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+            A weight of k counts as k equal rows, and a weight of 0 as none.
 
         Returns
         -------
@@ -306,29 +294,38 @@ class SIPRegressor(
         """
         self._check_parameters()
         first = not hasattr(self, "_inference")
-        X, y = validate_data(
-            self, X, y, dtype=np.float64, order="C", y_numeric=True, reset=first,
-            ensure_min_samples=2 if first else 1,
-        )  # fmt: skip
+        X, y, weights = self._checked(X, y, sample_weight, first)
+        settings = training_settings(self, len(y), automatic(len(y)))
         if first:
-            self._start(X, y.astype(np.float64))
-            self.n_samples_seen_, self.loss_curve_, self.validation_scores_ = 0, [], []
-        targets = (y - self._y_offset) / self._y_scale
+            start, self._generator = spawn_generators(self.random_state, 2)
+            self._start(X, y, weights, start, settings)
         inference, safe = self._inference, self._inference.state()
-        n_total = self.total_samples or self.n_samples_seen_ + len(y)
-        inference.attach(self._scaled(X), targets, n_total=n_total)
-        loss = inference.run(inference.n_batches, self.learning_rate)
+        inference.attach(
+            self._scaled(X), self._scaled_target(y), weights,
+            n_total=self.total_samples or self.n_samples_seen_ + weights.sum(),
+        )  # fmt: skip
+        order = self._generator.permutation(len(y))
+        loss = inference.epoch(order, settings.batch_size, self.learning_rate)
         inference.detach()
-        if inference.non_finite() or not np.isfinite(loss):
+        if not np.isfinite(loss):
             inference.restore(safe)
             raise FloatingPointError(
                 "A step on this batch was not finite; the model is unchanged. Scale the inputs "
                 "or lower 'learning_rate'."
             )
-        self.n_samples_seen_ += len(y)
+        self._see(weights)
         self.loss_curve_ = [*self.loss_curve_, loss]
         self._publish()
         return self
+
+    def _checked(self, X, y, sample_weight, first):
+        """Rows that have a weight, their targets and weights."""
+        X, y = validate_data(
+            self, X, y, dtype=np.float64, order="C", y_numeric=True, reset=first,
+            ensure_min_samples=2 if first else 1,
+        )  # fmt: skip
+        rows, weights = check_sample_weight(sample_weight, X)
+        return X[rows], y[rows].astype(np.float64), weights
 
     @one_blas_thread
     def predict_distribution(self, X: ArrayLike) -> PredictiveMixture:

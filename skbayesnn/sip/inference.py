@@ -3,10 +3,6 @@
 What makes it converge: a classifier that is right in its first two moments at every step, the
 KL terms warmed up, α raised from a fifth of its final value, decaying rates, and an exponential
 average of the parameters to predict with.
-
-With α = 1 from the start a row is explained by the few draws that fit it, the others learn little
-from it, and the mean function stays rough: on concrete the CRPS was a tenth larger than with α
-raised over the first half. With a small α throughout two modes become one.
 """
 
 from dataclasses import dataclass
@@ -14,17 +10,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from skbayesnn.numerics.adam import Adam
-from skbayesnn.numerics.training import Trainable
 from skbayesnn.sip.discriminator import Discriminator
+from skbayesnn.training.loop import Trainable
 
-STEPS_A_BLOCK = 50
 ALPHA_START = 0.2
 """α at the start, as a part of its final value."""
 INDUCING_RATE = 4.0
-"""Factor on the learning rate of the inducing inputs.
-
-From one point they spread over the data with 4, and hardly with 1; with 10 they overshoot.
-"""
+"""Factor on the learning rate of the inducing inputs, which have far to go."""
+LOSS_LIMIT = 100.0
+"""A mean loss a row above it counts as divergence."""
 
 
 @dataclass
@@ -33,9 +27,6 @@ class Settings:
 
     Attributes
     ----------
-    batch_size : int
-    n_draws : int
-        Of the prior and of the posterior, a step.
     kl_weight : float
         β once warm.
     warmup_steps : float
@@ -50,8 +41,6 @@ class Settings:
         Units of each hidden layer of the classifier.
     """
 
-    batch_size: int = 100
-    n_draws: int = 100
     kl_weight: float = 1.0
     warmup_steps: float = 0.0
     alpha_warmup_steps: float = 0.0
@@ -61,7 +50,7 @@ class Settings:
 
 
 class SIPInference(Trainable):
-    """Steps of Adam on eq. 12; for the loop an "epoch" is a block of 50 steps.
+    """Steps of Adam on eq. 12.
 
     Parameters
     ----------
@@ -74,7 +63,7 @@ class SIPInference(Trainable):
     average : ndarray
         Average of the parameters, float64: what predictions are made with.
     discriminator_losses, divergences : list of float
-        Mean of each block.
+        Mean of each epoch.
     n_steps : int
     """
 
@@ -86,34 +75,35 @@ class SIPInference(Trainable):
         self.n_steps = 0
         self.final_alpha = model.alpha
         self.discriminator_losses, self.divergences = [], []
-        self.held_out = self.best_rows = self.last = None
+        self.held_out = None
 
-    def attach(self, X, y, n_total=None, held_out=None):
-        """Give it the rows to learn from, and perhaps the log density of held-out rows."""
+    def attach(self, X, y, weights=None, n_total=None, held_out=None, held_out_weights=None):
+        """Give it the rows to learn from.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_inputs)
+        y : ndarray of shape (n_rows,)
+        weights : ndarray of shape (n_rows,) or None, default=None
+            How often each row counts; None for once.
+        n_total : float or None, default=None
+            Rows that the divergence is weighed against; None for the sum of the weights.
+        held_out : callable or None, default=None
+            Log densities of the held-out rows, given the averaged parameters.
+        held_out_weights : ndarray or None, default=None
+        """
+        weights = np.ones(len(y)) if weights is None else np.asarray(weights, np.float64)
         self.X, self.y = np.asarray(X, self.model.dtype), np.asarray(y, np.float64)
-        self.n_total = float(n_total or len(y))
-        # Batches of nearly the same size, every row in one of them.
-        self.n_batches = -(-len(y) // min(self.settings.batch_size, len(y)))
-        self.n_rows = STEPS_A_BLOCK * (len(y) // self.n_batches)
-        self.batches = []
-        self.held_out, self.best_rows, self.last = held_out, None, None
+        self.weights, self.n_total = weights / weights.mean(), float(n_total or weights.sum())
+        self.n_rows = len(y)
+        self.held_out, self.held_out_weights = held_out, held_out_weights
 
     def detach(self):
         """Let go of the rows."""
-        self.X = self.y = self.held_out = self.best_rows = self.last = None
-        self.batches = []
-
-    def _next_rows(self):
-        """Rows of the next batch: each row once a pass."""
-        if not self.batches:
-            self.batches = np.array_split(self.generator.permutation(len(self.y)), self.n_batches)
-        return self.batches.pop()
+        self.X = self.y = self.weights = self.held_out = self.held_out_weights = None
 
     def epoch(self, order, batch_size, rate):
-        return self.run(STEPS_A_BLOCK, rate)
-
-    def run(self, n_steps, rate):
-        """Take steps; the mean loss a row, or NaN where the model left what is finite."""
+        """Mean loss a row, or NaN where the model left what is finite."""
         s, losses, told_apart, divergences = self.settings, [], [], []
 
         def learn(seen):
@@ -126,14 +116,14 @@ class SIPInference(Trainable):
         ]
         rates = np.array(rates)
         with np.errstate(all="ignore"):
-            for _ in range(n_steps):
-                rows = self._next_rows()
+            # Batches of nearly the same size.
+            for rows in np.array_split(order, -(-len(order) // batch_size)):
                 weight = s.kl_weight * min(1.0, (self.n_steps + 1) / max(1.0, s.warmup_steps))
                 warm = min(1.0, (self.n_steps + 1) / max(1.0, s.alpha_warmup_steps))
                 self.model.alpha = self.final_alpha * (ALPHA_START + (1 - ALPHA_START) * warm)
                 try:
                     loss, divergence = self.model.loss_and_gradient(
-                        self.X[rows], self.y[rows], self.n_total, weight, s.n_draws,
+                        self.X[rows], self.y[rows], self.weights[rows], self.n_total, weight,
                         self.generator, self.discriminator, learn,
                     )  # fmt: skip
                 except (FloatingPointError, np.linalg.LinAlgError):
@@ -144,31 +134,17 @@ class SIPInference(Trainable):
                 self.n_steps += 1
                 decay = min(s.averaging, self.n_steps / (self.n_steps + 10.0))
                 self.average += (1.0 - decay) * (self.model.theta - self.average)
-                losses.append(loss)
+                losses.append(loss * len(rows))
                 divergences.append(divergence)
+        loss = float(np.sum(losses)) / len(order)
+        if self.non_finite() is not None or not loss <= LOSS_LIMIT:
+            return np.nan
         self.discriminator_losses.append(float(np.mean(told_apart)))
         self.divergences.append(float(np.mean(divergences)))
-        return float(np.mean(losses))
+        return loss
 
-    def score(self):
-        if self.held_out is None:
-            return np.nan
-        rows = self.held_out(self.average)
-        self.last = rows, self.state()
-        if self.best_rows is None or rows.mean() > self.best_rows.mean():
-            self.best_rows = rows
-        return float(rows.mean())
-
-    def prefer_last(self):
-        """Back to the last parameters, unless held-out rows say that the best are better.
-
-        Held-out rows are few. The last parameters profit from the falling learning rate: the
-        best are kept only where they win by more than the standard error of the difference.
-        """
-        rows, state = self.last
-        lead = self.best_rows - rows
-        if lead.mean() <= lead.std() / np.sqrt(max(1, len(lead) - 1)):
-            self.restore(state)
+    def held_out_log_densities(self):
+        return None if self.held_out is None else self.held_out(self.average)
 
     def state(self):
         return (

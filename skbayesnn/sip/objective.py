@@ -1,6 +1,8 @@
 """The terms of the objective, eq. 12 of the paper, with their gradients.
 
-    (1/α) Σ_i log (1/S) Σ_s E[p(y_i | f_i)^α | u_s] − β · ½ [KL(q‖p) + KL(p‖q)]
+    (1/α) Σ_i w_i log (1/S) Σ_s E[p(y_i | f_i)^α | u_s] − β · ½ [KL(q‖p) + KL(p‖q)]
+
+with w_i the weight of a row, one in the paper.
 
 The paper draws f_i from p(f_i | u_s); here that expectation is taken exactly, since f_i given
 u_s and y_i given f_i are Gaussian:
@@ -13,7 +15,7 @@ The divergence is in ``discriminator.py``.
 import numpy as np
 
 
-def power_log_likelihood(y, means, variances, log_noise, alpha):
+def power_log_likelihood(y, means, variances, log_noise, alpha, row_weights):
     """First term of eq. 12 for a batch, and its gradient.
 
     Parameters
@@ -25,6 +27,7 @@ def power_log_likelihood(y, means, variances, log_noise, alpha):
         Log of the noise variance σ².
     alpha : float
         α in (0, 1].
+    row_weights : ndarray of shape (n,)
 
     Returns
     -------
@@ -41,11 +44,11 @@ def power_log_likelihood(y, means, variances, log_noise, alpha):
     top = log_density.max(axis=0)
     weights = np.exp(log_density - top)
     mass = weights.sum(axis=0)
-    total = np.sum(top + np.log(mass / len(means))) / alpha
-    weights /= mass * alpha
+    total = np.sum(row_weights * (top + np.log(mass / len(means)))) / alpha
+    weights *= row_weights / (mass * alpha)
     d_means = weights * scaled
     d_variances = 0.5 * (
         np.einsum("si,si->i", d_means, scaled) - weights.sum(axis=0) / total_variances
     )
-    d_log_noise = noise / alpha * d_variances.sum() + 0.5 * (1 - alpha) / alpha * len(y)
+    d_log_noise = noise / alpha * d_variances.sum() + 0.5 * (1 - alpha) / alpha * row_weights.sum()
     return total, d_means, d_variances, d_log_noise

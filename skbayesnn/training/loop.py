@@ -305,11 +305,11 @@ def train(
     """
     record, held = TrainingRecord(), _Held(model, tol, prefer_last)
     batch_size = min(batch_size or model.n_rows, model.n_rows)
-    factor = 1.0
+    factor, safe = 1.0, model.state()
     while record.n_epochs < n_epochs:
         if callbacks is not None:
             callbacks.begin()
-        safe = model.state()
+        now = model.state()
         rate = learning_rate * factor * SCHEDULES[schedule](record.n_epochs / n_epochs)
         loss = model.epoch(generator.permutation(model.n_rows), batch_size, rate)
         record.n_epochs += 1
@@ -326,6 +326,8 @@ def train(
                 )
             factor *= 0.1
         else:
+            # Not the end of this epoch: what its last step broke shows in the next loss.
+            safe = now
             record.losses.append(loss)
             if record.n_epochs % score_every == 0 or record.n_epochs == n_epochs:
                 score = held.look(record.n_epochs)

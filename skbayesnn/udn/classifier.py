@@ -91,9 +91,9 @@ class UDNClassifier(
         epochs, and put back the best parameters. "auto" does. Their
         log loss also sets ``temperature_``.
     refit : bool, default=True
-        After early stopping go on with all rows, for a tenth of the epochs that the best took
-        and at a tenth of the learning rate. The temperature is kept; the scales of inputs stay
-        those of the training part.
+        Fit to all rows at the end: after early stopping, go on with them for a tenth of the epochs
+        that the best took, at a tenth of the learning rate. The temperature that held-out rows
+        set, and the scales of the training part, are kept.
     validation_fraction : float, default=0.1
         Part of the rows held out.
     n_iter_no_change : int or "auto", default="auto"

@@ -9,15 +9,10 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, FloatArray, Schedule, Seed
-from skbayesnn._validation import (
-    BOOLEAN,
-    Options,
-    check_parameters,
-    location_and_scale,
-)
+from skbayesnn._validation import BOOLEAN, Options, check_parameters, location_and_scale
+from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture
-from skbayesnn.several_targets import SeveralTargetsMixin
 from skbayesnn.udn._base import CONSTRAINTS, UnboundedDepthMixin
 from skbayesnn.udn.likelihoods import Likelihood
 
@@ -25,7 +20,7 @@ from skbayesnn.udn.likelihoods import Likelihood
 class UDNRegressor(
     UnboundedDepthMixin,
     CallbackSupportMixin,
-    SeveralTargetsMixin,
+    ProbabilisticRegressorMixin,
     RegressorMixin,
     BaseEstimator,
 ):
@@ -86,9 +81,9 @@ class UDNRegressor(
         epochs, and put back the best parameters. "auto" does. The
         noise is then learned from those rows.
     refit : bool, default=True
-        After early stopping go on with all rows, for as many epochs as the best took. The noise
-        that held-out rows set is kept; the scales of inputs and targets stay those of the
-        training part.
+        Fit to all rows at the end: after early stopping, go on with them for as many epochs as
+        the best took. The noise that held-out rows set, and the scales of the training part, are
+        kept.
     validation_fraction : float, default=0.1
         Part of the rows held out.
     n_iter_no_change : int or "auto", default="auto"

@@ -6,19 +6,25 @@ import threading
 
 import numpy as np
 import pytest
+import sklearn
 from scipy.optimize import minimize_scalar
 from scipy.stats import norm
+from sklearn.base import clone
 from sklearn.callback import ScoringMonitor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import skbayesnn
 from skbayesnn._validation import InvalidParameterError
 from skbayesnn.metrics import crps_scorer
+from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.sip import SIPRegressor
+from skbayesnn.sip._base import automatic
+from skbayesnn.sip.inference import SIPInference
+from skbayesnn.training.settings import hold_out, training_settings
 
 SMALL = {
     "n_inducing": 10, "n_draws": 30, "width": 15, "n_posterior_draws": 100,
@@ -41,7 +47,7 @@ def two_modes(n, seed):
 @pytest.fixture(scope="module")
 def fitted():
     X, y = wave()
-    return SIPRegressor(**SMALL, max_iter=400, random_state=0).fit(X, y), X, y
+    return SIPRegressor(**SMALL, max_iter=200, random_state=0).fit(X, y), X, y
 
 
 def test_exported():
@@ -49,15 +55,34 @@ def test_exported():
 
 
 def test_attributes(fitted):
-    model, X, _ = fitted
-    assert model.n_iter_ == 400
-    assert len(model.loss_curve_) == len(model.discriminator_loss_curve_) == 8
-    assert len(model.divergence_curve_) == 8
-    assert model.loss_curve_[-1] < model.loss_curve_[0]
+    model, _, _ = fitted
+    assert model.n_iter_ == 200
+    assert model.n_samples_seen_ == 150
+    assert len(model.loss_curve_) == len(model.discriminator_loss_curve_) == 200
+    assert len(model.divergence_curve_) == 200
+    assert np.mean(model.loss_curve_[-20:]) < np.mean(model.loss_curve_[:20]) - 0.2
     assert model.inducing_inputs_.shape == (10, 1)
     assert np.abs(model.inducing_inputs_).max() < 4
     assert 0.02 < model.noise_variance_ < 0.4
-    assert model.score(X, wave(seed=1)[1] * 0 + model.predict(X)) == 1.0
+
+
+def test_automatic_training():
+    # 270 rows to train on are 3 batches of 100 at most; 2000 steps are 667 passes.
+    settings = training_settings(SIPRegressor(), 270, automatic(270))
+    assert (settings.batch_size, settings.n_epochs, settings.patience) == (100, 667, 334)
+    assert settings.early_stopping
+    assert settings.score_every == 16
+    # Fifty passes over 10,000 rows are 5000 steps; 10,000 steps are ten over 100,000.
+    assert training_settings(SIPRegressor(), 10_000, automatic(10_000)).n_epochs == 50
+    assert training_settings(SIPRegressor(), 100_000, automatic(100_000)).n_epochs == 10
+
+
+def test_training_improves_on_the_start(fitted):
+    model, X, y = fitted
+    new = wave(seed=7)
+    start = SIPRegressor(**SMALL, max_iter=1, random_state=0).fit(X, y)
+    gain = model.log_predictive_density(*new).mean() - start.log_predictive_density(*new).mean()
+    assert gain > 0.8  # from the normal distribution of y to the noise: log(1.4 / 0.3) = 1.5
 
 
 def test_predictions(fitted):
@@ -110,8 +135,10 @@ def test_samples_are_joint_functions(fitted):
 
 def test_units_of_y():
     X, y = wave()
-    a = SIPRegressor(**SMALL, max_iter=150, random_state=0).fit(X, y)
-    b = SIPRegressor(**SMALL, max_iter=150, random_state=0).fit(X, 1000 * y - 7)
+    a, b = (
+        SIPRegressor(**SMALL, max_iter=50, random_state=0).fit(X, target)
+        for target in (y, 1000 * y - 7)
+    )
     # Equal but for rounding in float32, which training amplifies.
     np.testing.assert_allclose(b.predict(X), 1000 * a.predict(X) - 7, rtol=0.02)
     np.testing.assert_allclose(
@@ -128,7 +155,7 @@ def test_two_modes():
         n_inducing=20,
         n_draws=50,
         width=30,
-        max_iter=1200,
+        max_iter=240,
         early_stopping=False,
         random_state=0,
     ).fit(X, y)
@@ -145,8 +172,8 @@ def test_two_modes():
 
 def test_sampler_prior():
     X, y = wave()
-    model = SIPRegressor(**SMALL, prior="sampler", max_iter=400, random_state=0).fit(X, y)
-    assert model.score(X, y) > 0.9
+    model = SIPRegressor(**SMALL, prior="sampler", max_iter=200, random_state=0).fit(X, y)
+    assert model.score(*wave(seed=7)) > 0.9
     # Ten normal variables and a narrow network: prior draws are smooth functions.
     f = model.sample_prior(np.linspace(-2, 2, 50)[:, None], 40)
     assert f.shape == (50, 40)
@@ -166,7 +193,7 @@ def test_inducing_inputs_spread_from_one_point():
     X, y = wave(300)
     start = np.zeros((10, 1))
     model = SIPRegressor(
-        **{**SMALL, "n_inducing": 3}, inducing_inputs=start, max_iter=800, random_state=0
+        **{**SMALL, "n_inducing": 3}, inducing_inputs=start, max_iter=267, random_state=0
     ).fit(X, y)
     assert model.inducing_inputs_.shape == (10, 1)
     assert model.inducing_inputs_.std() > 0.6 * X.std()
@@ -175,33 +202,56 @@ def test_inducing_inputs_spread_from_one_point():
         SIPRegressor(inducing_inputs=np.zeros((3, 2))).fit(X, y)
 
 
-def test_early_stopping_puts_back_the_best():
+@pytest.fixture(scope="module")
+def stopped():
+    """A fit with early stopping whose patience ends, of 72 rows in one batch."""
     X, y = wave(80)
     options = {**SMALL, "early_stopping": True, "n_iter_no_change": 100, "max_iter": 1000}
-    model = SIPRegressor(**options, learning_rate=0.02, random_state=0).fit(X, y)
+    return SIPRegressor(**options, learning_rate=0.02, random_state=0).fit(X, y), X, y
+
+
+def test_early_stopping(stopped):
+    model, _, _ = stopped
     scores = model.validation_scores_
     best = int(np.argmax(scores))
+    # Scored every 50 steps; then a tenth of 1000 passes over all rows.
     assert len(scores) == min(best + 3, 20)
-    # The last parameters are kept where they are not clearly worse.
-    assert model.n_iter_ in (50 * (best + 1), 50 * len(scores))
+    assert model.n_iter_ == len(model.loss_curve_) == 50 * len(scores) + 100
 
 
-@pytest.mark.parametrize("clear", [True, False])
-def test_best_parameters_win_by_a_standard_error(fitted, clear):
-    inference = copy.deepcopy(fitted[0]._inference)
-    X, y = np.zeros((4, 1)), np.zeros(4)
-    # Leads of 1 ± 0.5 (standard error 0.29), or of 1 ± 3 (1.7).
-    lead = 1 + (0.5 if clear else 3.0) * np.array([1, -1, 1, -1])
-    rows = [np.full(4, 2.0), 2.0 - lead]
-    inference.attach(X, y, held_out=lambda average: rows.pop(0))
-    inference.average[:] = 1.0
-    assert inference.score() == 2.0
-    best = inference.state()
-    inference.average[:] = 2.0
-    assert inference.score() == 1.0
-    inference.restore(best)
-    inference.prefer_last()
-    assert inference.average[0] == (1.0 if clear else 2.0)
+def test_after_early_stopping_all_rows_are_trained_on(stopped, monkeypatch):
+    _, X, y = stopped
+    seen, kept = [], SIPInference.epoch
+
+    def epoch(self, order, batch_size, rate):
+        assert sorted(order) == list(range(self.n_rows))
+        seen.append((self.n_rows, self.n_total, rate))
+        return kept(self, order, batch_size, rate)
+
+    monkeypatch.setattr(SIPInference, "epoch", epoch)
+    model = SIPRegressor(**{**SMALL, "early_stopping": True}, max_iter=20, random_state=0)
+    model.fit(X, y)
+    assert [n for n, _, _ in seen] == [72] * 20 + [80] * 2
+    assert [n for _, n, _ in seen] == [72] * 20 + [80] * 2
+    assert seen[20][2] == pytest.approx(0.1 * seen[0][2])
+
+
+def test_no_row_sets_the_scale_that_it_is_scored_in():
+    X, y = wave(80)
+    options = {**SMALL, "early_stopping": True}
+    model = SIPRegressor(**options, max_iter=3, random_state=0).fit(X, y)
+    _, generator = spawn_generators(0, 2)
+    rows, held_out = hold_out(80, 0.1, generator, at_most=400)
+    assert len(held_out) == 8
+    np.testing.assert_allclose(model._X_offset, X[rows].mean(axis=0))
+    assert model._y_scale == pytest.approx(y[rows].std())
+
+
+def held_out_targets(d, more_noise, spread, rng):
+    """Draws of a mixture with a wider noise, or with its components further apart."""
+    means = d.mean()[:, None] + spread * (d.means - d.mean()[:, None])
+    wider = PredictiveMixture(d.weights, means, d.variances + more_noise)
+    return wider.sample(1, rng.integers(2**31))[:, 0]
 
 
 def test_noise_is_raised_to_what_held_out_rows_ask_for(fitted):
@@ -210,23 +260,38 @@ def test_noise_is_raised_to_what_held_out_rows_ask_for(fitted):
     scaled = model._scaled(X)
     d = model._mixture(model._new_predictor(100), scaled)
     noise = model._predictor.noise_variance
-    rng = np.random.default_rng(0)
-    targets = d.mean() + np.sqrt(d.var() + 8 * noise) * rng.normal(size=len(X))
+    ones = np.ones(len(X))
+    targets = held_out_targets(d, 8 * noise, 1.0, np.random.default_rng(0))
 
     def minus_log_posterior(log_c):
         scale = np.sqrt(d.variances + (np.exp(log_c) - 1) * noise)
         p = norm.pdf(targets[:, None], d.means, scale).mean(axis=1)
         return 2 * log_c - np.log(p).sum()
 
-    model._calibrate_noise(scaled, targets)
+    model._calibrate(scaled, targets, ones)
     expected = np.exp(minimize_scalar(minus_log_posterior, bounds=(0, 5), method="bounded").x)
     assert 6 < expected < 12
-    # Half a step of the grid, on a log scale, and a little for 500 draws against 100.
-    assert abs(np.log(model._noise_factor / expected)) < 0.12
+    # Half a step of the grid, on a log scale.
+    assert abs(np.log(model._noise_factor / expected)) < 0.17
+    assert model._spread_factor == 1.0
     assert model._new_predictor(100).noise_variance == pytest.approx(noise * model._noise_factor)
-    model._noise_factor = 1.0
-    model._calibrate_noise(scaled[:1], d.mean()[:1])
-    assert model._noise_factor == 1.0
+    model._calibrate(scaled[:1], d.mean()[:1], ones[:1])
+    assert model._noise_factor == model._spread_factor == 1.0
+    with pytest.warns(ConvergenceWarning, match="10,000 times"):
+        model._calibrate(scaled, targets + 1e4, ones)
+
+
+def test_draws_move_apart_where_held_out_rows_ask_for_it():
+    X, y = two_modes(400, 0)
+    model = SIPRegressor(**SMALL, max_iter=150, random_state=0).fit(X, y)
+    scaled = model._scaled(X)
+    d = model._mixture(model._new_predictor(100), scaled)
+    rng = np.random.default_rng(0)
+    model._calibrate(scaled, held_out_targets(d, 0.0, 1.6, rng), np.ones(len(X)))
+    assert 1.3 < model._spread_factor < 2.0
+    wide = model._mixture(model._new_predictor(100), scaled)
+    ratio = (wide.means - wide.mean()[:, None]) / (d.means - d.mean()[:, None])
+    np.testing.assert_allclose(ratio, model._spread_factor, rtol=1e-6)
 
 
 def test_streams():
@@ -235,7 +300,8 @@ def test_streams():
         model.partial_fit(*wave(300, seed))
     X, y = wave(300, 999)
     assert model.n_samples_seen_ == 36_000
-    assert model.n_iter_ == 360
+    assert model.n_iter_ == 120
+    assert model._inference.n_steps == 360
     assert len(model.loss_curve_) == 120
     assert model.score(X, y) > 0.9
     other = pickle.loads(pickle.dumps(model))
@@ -289,20 +355,20 @@ def test_a_bad_batch_leaves_the_model_unchanged():
 
 def test_fit_forgets_and_partial_fit_goes_on():
     X, y = wave(60)
-    model = SIPRegressor(**SMALL, max_iter=50, random_state=0)
+    model = SIPRegressor(**SMALL, max_iter=20, random_state=0)
     first = model.fit(X, y).predict(X)
     model.partial_fit(X, y)
-    assert model.n_iter_ == 51
+    assert model.n_iter_ == 21
     assert model.n_samples_seen_ == 120
     np.testing.assert_array_equal(model.fit(X, y).predict(X), first)
 
 
-def test_callbacks_see_every_block():
+def test_callbacks_see_every_epoch():
     X, y = wave(60)
     monitor = ScoringMonitor(scoring="r2")
-    model = SIPRegressor(**SMALL, max_iter=200, random_state=0)
+    model = SIPRegressor(**SMALL, max_iter=10, random_state=0)
     model.set_callbacks(monitor).fit(X, y)
-    assert monitor.get_logs().data_as_pandas["r2"].nunique() >= 4
+    assert monitor.get_logs().data_as_pandas["r2"].nunique() == 10
 
 
 def test_pipeline_and_grid():
@@ -327,6 +393,65 @@ def test_predictions_in_threads(fitted):
         np.testing.assert_array_equal(predicted, expected)
 
 
+def weighted_pair(n=40):
+    """A sine, and rows of another function that the weights take out."""
+    X, y = wave(3 * n, seed=3)
+    weights = np.repeat([3.0, 1.0, 0.0], n)
+    return X, np.where(weights > 0, y, -y), weights
+
+
+def test_weights_are_numbers_of_rows():
+    X, y, weights = weighted_pair()
+    rows = np.repeat(np.arange(len(y)), weights.astype(int))
+    options = {**SMALL, "max_iter": 200, "batch_size": 1000}
+    grid = np.linspace(-2, 2, 30)[:, None]
+    fits = [
+        [
+            SIPRegressor(**options, random_state=seed).fit(*data).predict_distribution(grid)
+            for seed in range(3)
+        ]
+        for data in ((X, y, weights), (X[rows], y[rows]))
+    ]
+    mean, std = (
+        np.array([[getattr(d, what)() for d in part] for part in fits]) for what in ("mean", "std")
+    )
+    # The two differ in the inducing inputs at the start and all draws, as two seeds do.
+    between_seeds = mean.std(axis=1, ddof=1).mean()
+    assert np.abs(mean[0].mean(0) - mean[1].mean(0)).mean() < 2 * between_seeds
+    assert abs(std[0].mean() / std[1].mean() - 1) < 0.2
+    # Without the weights the fit is another one.
+    plain = SIPRegressor(**options, random_state=0).fit(X, y).predict(grid)
+    assert np.abs(plain - mean[1].mean(0)).mean() > 4 * between_seeds
+
+
+def test_rows_without_weight_do_not_exist():
+    X, y, weights = weighted_pair()
+    some = weights > 0
+    options = {**SMALL, "early_stopping": True, "max_iter": 5, "random_state": 0}
+    a = SIPRegressor(**options).fit(X, y, weights)
+    b = SIPRegressor(**options).fit(X[some], y[some], sample_weight=weights[some])
+    np.testing.assert_array_equal(a.predict(X), b.predict(X))
+    assert a.n_samples_seen_ == 160
+    c = SIPRegressor(**options).partial_fit(X, y, weights).partial_fit(X, y)
+    assert c.n_samples_seen_ == 280
+
+
+def test_weights_through_a_pipeline():
+    X, y, weights = weighted_pair()
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = SIPRegressor(**SMALL, max_iter=5, random_state=0, normalize_X=False)
+        alone = clone(model).fit(X, y, sample_weight=weights)
+        pipe = make_pipeline(FunctionTransformer(), model.set_fit_request(sample_weight=True))
+        pipe.fit(X, y, sample_weight=weights)
+        np.testing.assert_array_equal(pipe.predict(X), alone.predict(X))
+
+
+def test_point_estimate(fitted):
+    model, X, _ = fitted
+    model = copy.copy(model).set_params(point_estimate=np.str_("median"))
+    np.testing.assert_allclose(model.predict(X), model.predict_distribution(X).quantile(0.5)[:, 0])
+
+
 HARD = {
     "unscaled": lambda X, y: (1e6 + 1e4 * X, y),
     "fewer rows than inducing points": lambda X, y: (X[:6], y[:6]),
@@ -343,7 +468,7 @@ HARD = {
 @pytest.mark.filterwarnings("ignore:The classifier is saturated")
 def test_hard_data(case):
     X, y = HARD[case](*wave(60))
-    model = SIPRegressor(**SMALL, max_iter=150, random_state=0).fit(X, y)
+    model = SIPRegressor(**SMALL, max_iter=100, random_state=0).fit(X, y)
     mean, std = model.predict(X, return_std=True)
     assert np.isfinite(mean).all()
     assert (std > 0).all()
@@ -368,12 +493,12 @@ def test_a_saturated_classifier_warns():
 @pytest.mark.filterwarnings("ignore:The classifier is saturated")
 def test_diverging_rate_recovers_or_names_the_cause():
     X, y = wave(60)
-    model = SIPRegressor(**SMALL, learning_rate=1e4, max_iter=500, random_state=0)
+    model = SIPRegressor(**SMALL, learning_rate=1e4, max_iter=20, random_state=0)
     with pytest.warns(ConvergenceWarning, match="made training diverge"):
         model.fit(X, y)
     assert np.isfinite(model.predict(X)).all()
     with pytest.raises(FloatingPointError, match="learning_rate"):
-        SIPRegressor(**SMALL, learning_rate=1e30, max_iter=600, random_state=0).fit(X, y)
+        SIPRegressor(**SMALL, learning_rate=1e30, max_iter=20, random_state=0).fit(X, y)
 
 
 @pytest.mark.parametrize(
@@ -388,6 +513,8 @@ def test_diverging_rate_recovers_or_names_the_cause():
         {"kl_warmup": 1.5},
         {"learning_rate": 0.0},
         {"batch_size": 0.5},
+        {"point_estimate": "mode"},
+        {"tol": -1.0},
         {"normalize_y": "yes"},
     ],
 )

@@ -1,0 +1,129 @@
+"""Adjoint pairs for networks drawn many at a time: every draw has weights of its own.
+
+Hidden arrays are (n_draws, n_rows, width), so that a layer of all the networks is one
+batched matrix product (BLAS, outside) and one of the fused passes below. The slope of
+the leaky ReLU is positive: the sign of a unit tells its slope, and a pass works in place.
+"""
+
+import numpy as np
+
+from skbayesnn.numerics.jit import kernel
+
+SLOPE = 0.1
+"""Slope of the leaky ReLU for negative inputs."""
+
+
+@kernel
+def draw_weights(mean, log_std, noise, out):
+    """Set ``out`` to ``mean + exp(log_std) * noise``: one network a row.
+
+    Parameters
+    ----------
+    mean, log_std : ndarray of shape (n_weights,)
+    noise, out : ndarray of shape (n_draws, n_weights)
+    """
+    std = np.exp(log_std)
+    for s in range(noise.shape[0]):
+        for j in range(noise.shape[1]):
+            out[s, j] = mean[j] + std[j] * noise[s, j]
+
+
+@kernel
+def draw_weights_adjoint(log_std, noise, d_out, d_mean, d_log_std):
+    """Adjoint of :func:`draw_weights`; ``d_mean`` and ``d_log_std`` are overwritten."""
+    d_mean[:] = 0
+    d_log_std[:] = 0
+    for s in range(noise.shape[0]):
+        for j in range(noise.shape[1]):
+            d_mean[j] += d_out[s, j]
+            d_log_std[j] += d_out[s, j] * noise[s, j]
+    for j in range(noise.shape[1]):
+        d_log_std[j] *= np.exp(log_std[j])
+
+
+@kernel
+def bias_leaky(hidden, bias):
+    """Add ``bias`` (n_draws, width) to ``hidden`` and take the leaky ReLU, in place."""
+    slope = hidden.dtype.type(SLOPE)
+    for s in range(hidden.shape[0]):
+        for i in range(hidden.shape[1]):
+            for j in range(hidden.shape[2]):
+                z = hidden[s, i, j] + bias[s, j]
+                hidden[s, i, j] = max(z, slope * z)
+
+
+@kernel
+def bias_leaky_adjoint(hidden, d_hidden, d_bias):
+    """Adjoint of :func:`bias_leaky`: ``d_hidden`` becomes the gradient before the bias."""
+    one, slope = hidden.dtype.type(1.0), hidden.dtype.type(SLOPE)
+    d_bias[:] = 0
+    for s in range(hidden.shape[0]):
+        for i in range(hidden.shape[1]):
+            for j in range(hidden.shape[2]):
+                d = d_hidden[s, i, j] * (one if hidden[s, i, j] > 0 else slope)
+                d_hidden[s, i, j] = d
+                d_bias[s, j] += d
+
+
+@kernel
+def read_out_adjoint(hidden, d_values, weights, d_hidden, d_bias):
+    """Adjoint of ``hidden @ weights``, through the last :func:`bias_leaky` at once.
+
+    Parameters
+    ----------
+    hidden : ndarray of shape (n_draws, n_rows, width)
+        After the leaky ReLU.
+    d_values : ndarray of shape (n_draws, n_rows)
+    weights : ndarray of shape (n_draws, width)
+    d_hidden : ndarray of shape (n_draws, n_rows, width)
+        Set to the gradient before bias and leaky ReLU.
+    d_bias : ndarray of shape (n_draws, width)
+    """
+    one, slope = hidden.dtype.type(1.0), hidden.dtype.type(SLOPE)
+    d_bias[:] = 0
+    for s in range(hidden.shape[0]):
+        for i in range(hidden.shape[1]):
+            d = d_values[s, i]
+            for j in range(hidden.shape[2]):
+                g = d * weights[s, j] * (one if hidden[s, i, j] > 0 else slope)
+                d_hidden[s, i, j] = g
+                d_bias[s, j] += g
+
+
+@kernel
+def features_adjoint(hidden, d_features, d_means, d_units, mean, scale, d_hidden, d_bias, d_scale):
+    """Adjoint of ``hidden @ mean`` and of ``scale * hidden``, through the last :func:`bias_leaky`.
+
+    Parameters
+    ----------
+    hidden : ndarray of shape (n_draws, n_rows, width)
+        After the leaky ReLU.
+    d_features : ndarray of shape (n_rows, at least n_draws * width)
+        In ``scale * hidden``, the units of all draws in a row.
+    d_means : ndarray of shape (n_draws, n_rows)
+        In ``hidden @ mean``.
+    d_units : ndarray of shape (n_draws, n_last, width)
+        More gradient in ``hidden``, at its last rows.
+    mean, scale : ndarray of shape (width,)
+    d_hidden, d_bias, d_scale : ndarray
+        Set, in the shapes of ``hidden``, of the biases (n_draws, width) and of ``scale``.
+        The first is the gradient before bias and leaky ReLU.
+    """
+    one, slope = hidden.dtype.type(1.0), hidden.dtype.type(SLOPE)
+    begin = hidden.shape[1] - d_units.shape[1]
+    width = hidden.shape[2]
+    d_bias[:] = 0
+    d_scale[:] = 0
+    for s in range(hidden.shape[0]):
+        for i in range(hidden.shape[1]):
+            d = d_means[s, i]
+            for j in range(width):
+                h = hidden[s, i, j]
+                of_feature = hidden.dtype.type(d_features[i, s * width + j])
+                d_scale[j] += of_feature * h
+                g = of_feature * scale[j] + d * mean[j]
+                if i >= begin:
+                    g += d_units[s, i - begin, j]
+                g *= one if h > 0 else slope
+                d_hidden[s, i, j] = g
+                d_bias[s, j] += g

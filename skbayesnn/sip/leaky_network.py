@@ -1,0 +1,77 @@
+"""A small dense network with leaky ReLUs over one flat parameter vector, and its adjoint."""
+
+from itertools import pairwise
+
+import numpy as np
+
+from skbayesnn.sip.drawn_layers import SLOPE
+
+
+class LeakyNetwork:
+    """Shape of the network; the parameters stay with the caller, as one flat vector.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Inputs, hidden units of each layer, outputs.
+
+    Attributes
+    ----------
+    n_parameters : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> network = LeakyNetwork([1, 2, 1])
+    >>> theta = np.array([1.0, -1.0, 0.0, 0.0, 1.0, 1.0, 0.0])  # leaky(x) + leaky(-x)
+    >>> network.forward(theta, np.array([[2.0], [-3.0]]))[-1]
+    array([[1.8],
+           [2.7]])
+    """
+
+    def __init__(self, sizes):
+        self.sizes = list(sizes)
+        self.n_parameters = sum((k + 1) * p for k, p in pairwise(sizes))
+
+    def layers(self, theta):
+        """Views of the weights (k, p) and the bias (p,) of each layer."""
+        views, begin = [], 0
+        for k, p in pairwise(self.sizes):
+            weights = theta[begin : begin + k * p].reshape(k, p)
+            views.append((weights, theta[begin + k * p : begin + (k + 1) * p]))
+            begin += (k + 1) * p
+        return views
+
+    def start(self, generator):
+        """Starting parameters: He's weights, kinks spread; float64."""
+        theta = np.zeros(self.n_parameters)
+        for weights, bias in self.layers(theta):
+            weights[:] = generator.normal(0.0, np.sqrt(2.0 / len(weights)), weights.shape)
+            bias[:] = generator.uniform(-0.5, 0.5, bias.shape)
+        self.layers(theta)[-1][1][:] = 0
+        return theta
+
+    def forward(self, theta, inputs):
+        """Arrays of all layers, inputs first and outputs last, as the adjoint needs them."""
+        kept = [inputs]
+        layers = self.layers(theta)
+        for weights, bias in layers[:-1]:
+            z = kept[-1] @ weights
+            z += bias
+            kept.append(np.maximum(z, z.dtype.type(SLOPE) * z))
+        weights, bias = layers[-1]
+        kept.append(kept[-1] @ weights + bias)
+        return kept
+
+    def adjoint(self, theta, kept, d_out, gradient=None):
+        """Gradient in the inputs; that in the parameters is written to ``gradient``."""
+        layers = self.layers(theta)
+        d_layers = None if gradient is None else self.layers(gradient)
+        for k in range(len(layers) - 1, -1, -1):
+            if d_layers is not None:
+                np.matmul(kept[k].T, d_out, out=d_layers[k][0])
+                d_out.sum(axis=0, out=d_layers[k][1])
+            d_out = d_out @ layers[k][0].T
+            if k > 0:
+                d_out *= np.where(kept[k] > 0, d_out.dtype.type(1), d_out.dtype.type(SLOPE))
+        return d_out
