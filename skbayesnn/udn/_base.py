@@ -27,7 +27,7 @@ from skbayesnn.udn.inputs import NormalScores, OneScale
 from skbayesnn.udn.layers import KINDS, Architecture
 from skbayesnn.udn.network import Network
 
-EPOCHS, LEAST_EPOCHS, IMAGE_EPOCHS = 500, 90, 40
+EPOCHS, LEAST_EPOCHS, IMAGE_EPOCHS = 500, 90, 30
 MOST_WORK, PATIENCE = 512_000, 0.4
 
 
@@ -64,18 +64,19 @@ class UnboundedDepthMixin:
     def _settings(self, n_rows):
         """Put numbers in place of "auto" for a number of rows to train on.
 
-        Batches of a sixteenth of the rows, of 32 to 256. 500 epochs of tables and 40 of images,
-        but no more steps, times units of a layer, than ``MOST_WORK``, nor fewer than 90 epochs
-        of tables. A patience of two fifths of that.
+        Batches of a sixteenth of the rows, of 32 to 256. 30 epochs of images, always to the end;
+        500 of tables, but no more steps, times units of a layer, than ``MOST_WORK``, nor fewer
+        than 90 epochs, with a patience of two fifths of them.
         """
         size = int(np.clip(n_rows // 16, 32, 256))
         n_batches = -(-n_rows // min(size, n_rows))
         if self.layer_generator == "convolutional":
-            epochs = IMAGE_EPOCHS
+            epochs = patience = IMAGE_EPOCHS
         else:
             width = self._network.architecture.width
             epochs = int(np.clip(MOST_WORK / (width * n_batches), LEAST_EPOCHS, EPOCHS))
-        n_steps, patience = epochs * n_batches, round(PATIENCE * epochs) * n_batches
+            patience = round(PATIENCE * epochs)
+        n_steps, patience = epochs * n_batches, patience * n_batches
         return training_settings(
             self, n_rows, Automatic(size, n_steps, patience, early_stopping=True)
         )

@@ -373,6 +373,9 @@ def test_a_class_seen_once(early_stopping):
     "wrong",
     [
         {"width": 0},
+        {"likelihood": "poisson"},
+        {"n_components": 0},
+        {"point_estimate": "mode"},
         {"layer_generator": "recurrent"},
         {"depth_prior": "gamma"},
         {"weight_scale": 0.0},
