@@ -260,7 +260,6 @@ def test_held_out_rows_are_scored_given_the_others(output):
 
 def test_steps_with_all_rows_raise_their_objective(monkeypatch):
     monkeypatch.setattr("skbayesnn.dwp.inference.POINTS", 60)
-    monkeypatch.setattr("skbayesnn.dwp.inference.EARLY_POINTS", 60)
     rng = np.random.default_rng(0)
     X = rng.uniform(-6, 6, (200, 1))
     y = np.sign(np.sin(2 * X[:, 0])) + 0.1 * rng.normal(size=200)
