@@ -116,10 +116,15 @@ class DeepWishartRegressor(
     length_scales_ : ndarray of shape (`n_features_in_`,)
         Of the first kernel, in the units of X: long ones for inputs that do not matter. With
         hidden layers their ratios count, since later layers stretch distances, too.
+    feature_relevance_ : ndarray of shape (`n_features_in_`,)
+        Part of each input in the mean squared distance of two rows as the first kernel sees it,
+        through which all layers see the inputs. They sum to one.
     hidden_length_scales_ : ndarray of shape (n_layers,)
-        Of the kernels after the first, in units of the features.
-    heights_ : ndarray of shape (n_layers + 1,)
-        Of all kernels, for standardised targets.
+        Of the kernels after the first, in units of the root mean square of the features that
+        they see: a layer with a long one is nearly linear.
+    signal_variance_ : float or ndarray
+        Prior variance of the function in the squared units of y. With several targets, one of
+        each.
     noise_variance_ : float or ndarray
         Noise variance in the squared units of y. With several targets, one of each.
     inducing_inputs_ : ndarray of shape (n_inducing, `n_features_in_`)
