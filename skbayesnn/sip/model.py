@@ -6,7 +6,8 @@ from skbayesnn.sip.conditional import FeatureConditional
 from skbayesnn.sip.leaky_network import LeakyNetwork
 from skbayesnn.sip.normals import normals_like
 from skbayesnn.sip.objective import power_log_likelihood
-from skbayesnn.sip.priors import BNNPrior, SamplerPrior
+from skbayesnn.sip.priors import BNNPrior
+from skbayesnn.sip.sampler import SamplerPrior
 
 N_POSTERIOR_NOISE = 100
 PRIORS = {"bnn": BNNPrior, "sampler": SamplerPrior}

@@ -9,7 +9,8 @@ from skbayesnn.sip.discriminator import Discriminator
 from skbayesnn.sip.model import SparseImplicitProcess
 from skbayesnn.sip.normals import quick_normals
 from skbayesnn.sip.objective import power_log_likelihood
-from skbayesnn.sip.priors import BNNPrior, SamplerPrior
+from skbayesnn.sip.priors import BNNPrior
+from skbayesnn.sip.sampler import SamplerPrior
 
 
 def leaky(z):
