@@ -164,11 +164,14 @@ class SIPBase:
         if held_out is not None:
             self._calibrate(*held_out)
             if not record.stopped_by_callback:
+                # The noise is that of rows that were not trained on.
+                log_noise = inference.average[-1]
                 inference.attach(*data)
                 record = train(
                     inference, n_epochs=self._more(record.best_epoch),
                     learning_rate=_ALL_ROWS_RATE * self.learning_rate, **common,
                 )  # fmt: skip
+                inference.average[-1] = log_noise
                 self.loss_curve_ = [*self.loss_curve_, *record.losses]
         inference.detach()
         self._publish()
@@ -197,7 +200,7 @@ class SIPBase:
 
         The noise that training finds, and the distances between the draws of u, are those of
         the training rows, which the prior's many parameters have followed. The factor c on the
-        noise variance and the factor k on the distances have the prior density 1/(c² k⁴) on
+        noise variance and the factor k on the distances have the prior density 1/(c k²) on
         values from one up, so that a handful of rows does not decide.
         """
         chosen, best = (1.0, 1.0), -np.inf
@@ -208,7 +211,7 @@ class SIPBase:
                 more = PredictiveMixture(
                     d.weights, d.means, d.variances + (c - 1.0) * predictor.noise_variance
                 )
-                score = weights @ more.logpdf(targets) - 2.0 * np.log(c) - 4.0 * np.log(k)
+                score = weights @ more.logpdf(targets) - np.log(c) - 2.0 * np.log(k)
                 if score > best:
                     chosen, best = (float(k), float(c)), score
         self._spread_factor, self._noise_factor = chosen

@@ -54,10 +54,10 @@ class SIPRegressor(
         (variational inference).
     kl_weight : float, default=1.0
         Weight of the divergence between posterior and prior in the objective.
-    hyperprior_weight : float, default=1.0
-        Weight in the objective of a prior on the parameters of the prior: independent normal
-        laws, of the means of the weights around zero, and of the logs of their scales around
-        those at the start. What it takes from the fit it gives to fits of few rows.
+    hyperprior_weight : float, default=3.0
+        Weight in the objective of a prior on the parameters of the prior: the means of its
+        weights (all weights of the "sampler" prior) are normal around zero. Fits of few rows
+        need it.
     kl_warmup : float, default=0.2
         Part of the training over which that weight rises from 0.
     alpha_warmup : float, default=0.5
@@ -182,7 +182,7 @@ class SIPRegressor(
         width: int = 50,
         alpha_divergence: float = 1.0,
         kl_weight: float = 1.0,
-        hyperprior_weight: float = 1.0,
+        hyperprior_weight: float = 3.0,
         kl_warmup: float = 0.2,
         alpha_warmup: float = 0.5,
         discriminator_steps: int = 1,

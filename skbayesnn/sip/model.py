@@ -73,7 +73,7 @@ class SparseImplicitProcess:
         self.theta = np.concatenate(
             [theta, self._start_posterior(theta, Z, generator), Z.ravel(), [np.log(noise_variance)]]
         ).astype(dtype)
-        self.prior.hyper = tuple(part.astype(dtype) for part in self.prior.hyper)
+        self.prior.hyper_scales = self.prior.hyper_scales.astype(dtype)
         self.gradient = np.zeros_like(self.theta)
         self.blur = None
 

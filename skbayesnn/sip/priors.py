@@ -66,8 +66,9 @@ class Prior:
     n_parameters : int
     keeps_networks : bool
         Whether the noise of the networks stays the same.
-    hyper : tuple of ndarray, each of shape (n_parameters,)
-        After ``start``, means and standard deviations of a normal law of the parameters.
+    hyper_scales : ndarray of shape (n_parameters,)
+        After ``start``, standard deviations of a normal law of the parameters, of mean zero;
+        infinite where a parameter has none.
     """
 
     def __init__(self, n_inputs, width):
@@ -105,10 +106,9 @@ class Prior:
         return {**self.__dict__, "_buffers": {}, "kept": None}
 
     def hyperprior(self, theta):
-        """Minus the log density of the parameters under :attr:`hyper`, and its gradient."""
-        centre, scale = self.hyper
-        distance = (theta - centre) / scale
-        return 0.5 * float(distance @ distance), distance / scale
+        """Minus their log density by :attr:`hyper_scales`, but for a constant; its gradient."""
+        distance = theta / self.hyper_scales
+        return 0.5 * float(distance @ distance), distance / self.hyper_scales
 
     def _spread_and_centre(self, theta, X, generator):
         """Standard deviation over functions, within an input; mean over functions and inputs."""
@@ -177,14 +177,10 @@ class BNNPrior(Prior):
             theta[self.n_noise - 1] -= centre
             theta[self.n_hidden : self.n_noise] /= spread
             theta[self.n_noise + self.n_hidden :] -= np.log(spread)
-        # A mean has zero, and the scale of its weight at the start; a log of a scale one more or
-        # less than at the start.
-        log_scale = theta[self.n_noise :] - 0.5 * np.log1p(-mean_part)
-        log_scale[-1] = 0.0
-        self.hyper = (
-            np.concatenate([np.zeros(self.n_noise), log_scale]),
-            np.concatenate([np.exp(log_scale), np.ones(self.n_noise)]),
-        )
+        # A mean has the scale that its weight has at the start; logs of scales are free.
+        log_scales = theta[self.n_noise :] - 0.5 * np.log1p(-mean_part)
+        log_scales[-1] = 0.0
+        self.hyper_scales = np.concatenate([np.exp(log_scales), np.full(self.n_noise, np.inf)])
         return theta
 
     def _hidden(self, theta, X, noise):

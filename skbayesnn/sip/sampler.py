@@ -59,7 +59,7 @@ class SamplerPrior(Prior):
         c[:] = -self._spread_and_centre(theta, X, generator)[1]
         scales = [np.full(part.size, np.sqrt(np.mean(part**2))) for part in self._views(theta)]
         scales[-1][:] = 1.0
-        self.hyper = np.zeros(self.n_parameters), np.concatenate(scales)
+        self.hyper_scales = np.concatenate(scales)
         return theta
 
     def functions(self, theta, X, noise):

@@ -267,7 +267,7 @@ def test_noise_is_raised_to_what_held_out_rows_ask_for(fitted):
     def minus_log_posterior(log_c):
         scale = np.sqrt(d.variances + (np.exp(log_c) - 1) * noise)
         p = norm.pdf(targets[:, None], d.means, scale).mean(axis=1)
-        return 2 * log_c - np.log(p).sum()
+        return log_c - np.log(p).sum()
 
     model._calibrate(scaled, targets, ones)
     expected = np.exp(minimize_scalar(minus_log_posterior, bounds=(0, 5), method="bounded").x)
