@@ -88,8 +88,8 @@ class UDNClassifier(
         own.
     early_stopping : bool or "auto", default="auto"
         Hold out rows, stop when their mean log density has not risen for ``n_iter_no_change``
-        epochs, and put back the best parameters. "auto" does. Their
-        log loss also sets ``temperature_``.
+        epochs, and put back the best parameters. "auto" does. What noise or
+        temperature predictions need is learned from those rows.
     refit : bool, default=True
         Fit to all rows at the end: after early stopping, go on with them: a regressor for as many
         epochs as the best took, a classifier for a tenth of these at a tenth of the learning

@@ -48,7 +48,7 @@ class UDNRegressor(
 
     Parameters
     ----------
-    likelihood : str, default="mixture"
+    likelihood : {"gaussian", "heteroscedastic", "student_t", "mixture"}, default="mixture"
         Law of the target given the function. "gaussian" has one noise variance, learned;
         "heteroscedastic" adds a variance that depends on the inputs; "student_t" has heavy
         tails, with degrees of freedom that are learned and a scale that depends on the inputs;
@@ -85,8 +85,8 @@ class UDNRegressor(
         own.
     early_stopping : bool or "auto", default="auto"
         Hold out rows, stop when their mean log density has not risen for ``n_iter_no_change``
-        epochs, and put back the best parameters. "auto" does. The
-        noise is then learned from those rows.
+        epochs, and put back the best parameters. "auto" does. What noise or
+        temperature predictions need is learned from those rows.
     refit : bool, default=True
         Fit to all rows at the end: after early stopping, go on with them: a regressor for as many
         epochs as the best took, a classifier for a tenth of these at a tenth of the learning
