@@ -1,10 +1,11 @@
 """Milliseconds a step: this package beside PyTorch, on one core, in one run.
 
-One step is what section 4 of the paper does for a batch: draws of the prior (two hidden layers
-of 50, weights of its own for each draw) at the batch and at the inducing inputs together, draws
-of the posterior, one update of the classifier, the conditional, the likelihood, the divergence,
-one update of everything else. The PyTorch step is the same mathematics as its users write it:
-batched products, autograd, Adam, no Python loop over draws. PyTorch is optional.
+One step is what section 4 of the paper does for a batch: the prior (two hidden layers of 50,
+with random weights) at the batch and at the inducing inputs together, draws of the posterior,
+one update of the classifier, the conditional, the likelihood, the divergence, one update of
+everything else. The PyTorch step is the paper's, as its users write it: moments from draws of
+whole networks, batched products, autograd, Adam, no Python loop over draws; ours integrates the
+last layer. PyTorch is optional.
 
     python benchmarks/sip_speed.py
 """
@@ -31,8 +32,10 @@ def ours(batch, n_inducing, n_draws, n_inputs):
     """A function that takes one step."""
     data, generator = spawn_generators(0, 2)
     X, y = data.normal(size=(N_TOTAL, n_inputs)), data.normal(size=N_TOTAL)
-    model = SparseImplicitProcess("bnn", X[:n_inducing], X, WIDTH, 0.3, 1.0, 1e-5, generator)
-    inference = SIPInference(model, Settings(n_draws=n_draws), generator)
+    model = SparseImplicitProcess(
+        "bnn", X[:n_inducing], X, WIDTH, 0.3, 1.0, 1e-5, n_draws, generator
+    )
+    inference = SIPInference(model, Settings(), generator)
     inference.attach(X, y)
     return lambda: inference.epoch(data.permutation(N_TOTAL)[:batch], batch, 1e-3)
 

@@ -1,9 +1,10 @@
-"""The bound with the output process collapsed: the evidence of the rows given their features.
+"""The objective with the output process collapsed: the evidence of the rows given their features.
 
 Given the features of the rows after the last hidden layer, the function is a Gaussian
-process, and with Gaussian noise its log evidence needs no approximate posterior:
+process, and with Gaussian noise its log evidence needs no approximate posterior. What
+training raises is
 
-    ELBO = E[log N(y; 0, K(F) + σ² I)] − Σ_ℓ KL(Q(G_ℓ | G_ℓ₋₁) ‖ P(G_ℓ | G_ℓ₋₁)),
+    E[log N(y; 0, K(F) + σ² I)] − Σ_ℓ KL(Q(G_ℓ | G_ℓ₋₁) ‖ P(G_ℓ | G_ℓ₋₁)),
 
 the expectation over draws of the hidden layers. It is at least the bound of
 :mod:`skbayesnn.dwp.objective`, which has the best Gaussian of P points in place of the
@@ -13,7 +14,11 @@ a bound through some of them, which costs a row the square of their number.
 Rows of a draw share the standard normal numbers of their features' conditional distribution
 (``Noise.rows`` of one row): a draw is a smooth map from inputs to features, the same for
 training and new rows. Each row alone has the distribution of Algorithm 1 of the paper; the
-correlation among rows given the inducing points is one instead of the kernel's.
+correlation among rows given the inducing points is one instead of the kernel's. So with hidden
+layers this is no bound of the evidence of the paper's model: it bounds that of another, in which
+features are a smooth map given those of the inducing points, which are parameters of that model.
+``tests/dwp/test_bounds.py`` has three rows where it is above the paper's evidence; the objective
+of :mod:`skbayesnn.dwp.objective`, a sum over rows, needs the marginals alone and stays below.
 """
 
 import numpy as np
@@ -67,18 +72,19 @@ def evidence(features, Y, weights, log_height, log_noise):
     added, d_log_height = JITTER * np.exp(log_height), 0.0
     d_log_noise = np.empty(n_targets)
     for t in range(n_targets):
-        covariance = gram.copy()
-        own = np.exp(log_noise[t])
-        noise = own + added
-        variances = noise / weights
-        covariance.ravel()[:: n + 1] += variances
-        factor, _, failures = cholesky(covariance, 0.0)
-        n_failures += failures
+        if t == 0 or log_noise[t] != log_noise[t - 1]:
+            own = np.exp(log_noise[t])
+            noise = own + added
+            variances = noise / weights
+            covariance = gram.copy()
+            covariance.ravel()[:: n + 1] += variances
+            factor, _, failures = cholesky(covariance, 0.0)
+            n_failures += failures
+            # Of the inverse of the covariance, C, only the lower half is computed.
+            half, _ = lapack.dpotri(factor, lower=1)
         solved, _ = lapack.dpotrs(factor, Y[:, t], lower=1)
         loss += 0.5 * (solved @ Y[:, t] + repeats * np.log(noise))
         loss += np.log(np.diagonal(factor)).sum()
-        # Of the inverse of the covariance, C, only the lower half is computed.
-        half, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
         d_log = 0.5 * (variances @ (np.diagonal(half) - solved**2) + repeats)
         d_log_noise[t] = d_log * own / noise
         d_log_height += d_log * added / noise
@@ -169,7 +175,7 @@ def sparse_evidence(features, Y, weights, points, log_height, log_noise):
 def collapsed_loss_and_gradient(
     sizes, theta, X, Y, weights, noise, prior_weight=1.0, *, n_total=None, points=None
 ):
-    """−ELBO a row, with its gradient.
+    """Minus the objective a row, with its gradient.
 
     Parameters
     ----------

@@ -8,6 +8,7 @@ from skbayesnn.dwp.collapsed import collapsed_loss_and_gradient
 from skbayesnn.dwp.factors import warn_of_jitter
 from skbayesnn.dwp.objective import LOG_2PI, draw_noise, loss_and_gradient
 from skbayesnn.dwp.prediction import ExactOutput, InducingOutput, SparseOutput
+from skbayesnn.dwp.start import relevance_prior
 from skbayesnn.training.loop import GradientModel
 
 POINTS = 400
@@ -18,18 +19,16 @@ and at the full rate their noise undoes a deep model."""
 
 
 class Inference(GradientModel):
-    """The evidence lower bound as the training loop wants it.
+    """The objective as the training loop wants it: here, with the log prior, a lower bound.
 
     Parameters
     ----------
-    sizes : LayerSizes
-    theta : ndarray of shape (n_parameters,)
-        Changed in place.
+    model : Model
+        Its ``theta`` is changed in place.
     X, Y : ndarray of shapes (n, n_inputs) and (n, n_targets)
         Standardised.
     weights : ndarray of shape (n,)
         How many rows each stands for.
-    generator : numpy.random.Generator
     n_total : float
         Rows that the divergences are weighed against.
     n_draws : int
@@ -46,9 +45,11 @@ class Inference(GradientModel):
     """
 
     def __init__(
-        self, sizes, theta, X, Y, weights, generator, n_total, n_draws, n_steps, *,
+        self, model, X, Y, weights, n_total, n_draws, n_steps, *,
         late=0.02, annealed=0.1, held_out=None,
     ):  # fmt: skip
+        sizes, theta, generator = model.sizes, model.theta, model.generator
+        self.prior_scale = model.prior_scale
         blocks = {name: int(np.prod(s)) for name, s in sizes.shapes().items()}
         blocks = {k: size for k, size in blocks.items() if size}
         rates = {k: MATRIX_RATE for k in blocks if k.startswith(("left", "right"))}
@@ -82,7 +83,10 @@ class Inference(GradientModel):
     def _counted(self, result):
         loss, gradient, n_failures = result
         self.n_failures += n_failures
-        return loss, gradient
+        scales = self.sizes.views(self.theta)["log_length_scales"]
+        prior, d_prior = relevance_prior(scales, self.prior_scale)
+        self.sizes.views(gradient)["log_length_scales"][:] += d_prior / self.n_total
+        return loss + prior / self.n_total, gradient
 
     def output(self, noise):
         """What predicts, as things stand."""
@@ -141,8 +145,7 @@ class SparseInference(ExactInference):
         return self._collapsed(rows)
 
     def _points(self, n_rows):
-        count = min(POINTS, n_rows)
-        return np.sort(self.generator.choice(n_rows, count, replace=False))
+        return np.sort(self.generator.choice(n_rows, min(POINTS, n_rows), replace=False))
 
     def output(self, noise):
         points = self._points(len(self.X))

@@ -9,6 +9,9 @@ from skbayesnn.dwp.plan import SPARSE_ROWS
 from skbayesnn.dwp.prediction import ExactOutput, InducingOutput, SparseOutput
 from skbayesnn.dwp.start import start, start_output
 
+MOST_FREEDOM = 20
+"""Degrees of freedom at most where they are not given: of a hundred inputs few matter."""
+
 
 class Model:
     """A deep Wishart process for standardised data, from its start on.
@@ -31,6 +34,8 @@ class Model:
     sizes : LayerSizes
     theta : ndarray of shape (n_parameters,)
         Changed by training.
+    prior_scale : float
+        Of the prior of the inverse length scales.
     generator : numpy.random.Generator
         For training.
     output : InducingOutput, ExactOutput or SparseOutput
@@ -46,13 +51,13 @@ class Model:
             X.shape[1],
             Y.shape[1],
             plan.n_inducing,
-            degrees_of_freedom or X.shape[1],
+            degrees_of_freedom or min(X.shape[1], MOST_FREEDOM),
             n_layers,
             posterior,
         )
         self.theta = np.zeros(a.size())
         exact = plan.output == "exact"
-        start(a, self.parameters, X, Y, weights, generators[0], exact=exact)
+        self.prior_scale = start(a, self.parameters, X, Y, weights, generators[0], exact=exact)[1]
         self.generator = generators[1]
         self.noise = draw_noise(a, generators[2], n_posterior_draws, 1)
         self.kind, self.rows = InducingOutput, ()
@@ -99,10 +104,13 @@ class Model:
     def attributes(self):
         """Fitted attributes of the estimator, in the units of X and y."""
         p, scales = self.parameters, self.scales
+        length_scales = np.exp(p["log_length_scales"]) * scales.X_scale
+        squares = (scales.X_spread / length_scales) ** 2
         return {
-            "length_scales_": np.exp(p["log_length_scales"]) * scales.X_scale,
-            "hidden_length_scales_": np.exp(p["log_lengths"]),
-            "heights_": np.exp(p["log_heights"]),
+            "length_scales_": length_scales,
+            "feature_relevance_": squares / squares.sum(),
+            "hidden_length_scales_": np.exp(p["log_lengths"] - 0.5 * p["log_heights"][:-1]),
+            "signal_variance_": np.exp(p["log_heights"][-1]) * scales.y_scale**2,
             "noise_variance_": np.exp(p["log_noise"]) * scales.y_scale**2,
             "inducing_inputs_": p["inducing"] * scales.X_scale + scales.X_offset,
         }

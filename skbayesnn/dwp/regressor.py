@@ -1,35 +1,25 @@
 """``DeepWishartRegressor``: deep kernel learning with distributions over Gram matrices."""
 
-import copy
 from typing import Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, FloatArray, Schedule, Seed
-from skbayesnn._validation import check_parameters, check_sample_weight
+from skbayesnn._validation import check_parameters
 from skbayesnn.base import ProbabilisticRegressorMixin
-from skbayesnn.dwp.inference import Inference, SparseInference
-from skbayesnn.dwp.model import Model
-from skbayesnn.dwp.plan import CONSTRAINTS, make_plan
-from skbayesnn.dwp.scales import Scales
+from skbayesnn.dwp.fitting import Training
+from skbayesnn.dwp.plan import CONSTRAINTS
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture
-from skbayesnn.training.loop import CallbackTasks, train
-from skbayesnn.training.settings import hold_out, holds_out
-
-
-def _number(total):
-    """A sum of weights, as an int where it is one."""
-    return int(total) if total == int(total) else float(total)
 
 
 class DeepWishartRegressor(
-    CallbackSupportMixin, ProbabilisticRegressorMixin, RegressorMixin, BaseEstimator
+    CallbackSupportMixin, Training, ProbabilisticRegressorMixin, RegressorMixin, BaseEstimator
 ):
     """Regressor by a deep Wishart process: a Gaussian process whose kernel is learned in layers.
 
@@ -43,13 +33,14 @@ class DeepWishartRegressor(
     Up to 1500 rows, the output layer is exact by default: for each draw of the hidden layers,
     the function is conditioned on all rows, in training and in prediction, and only the
     hidden layers are approximated. With more, training goes by batches, with inducing points
-    in the output, too; then the bound is raised for all rows at once through 400 of them, and
+    in the output, too; then the objective is raised for all rows at once through 400 of them, and
     predictions condition on all rows through 800.
 
     Training starts from a Gaussian process with a length scale an input, fitted to at most
     1000 rows, that is passed through all hidden layers. So a deep model begins about as good
-    as a shallow one; the bound is then raised by Adam. Inputs are used as given, and their
-    scale does not matter.
+    as a shallow one; the objective is then raised by Adam. The inverse length scales have a
+    half-Cauchy prior, of scale one over the number of inputs, so that of many inputs those that
+    do not matter are turned down.
 
     Parameters
     ----------
@@ -77,8 +68,8 @@ class DeepWishartRegressor(
         Inducing inputs; the distinct rows of X where they are fewer. A step costs their cube
         and their square times its rows.
     degrees_of_freedom : int or None, default=None
-        Degrees of freedom of every hidden Gram matrix; None for the number of inputs. Large
-        values make a layer nearly deterministic.
+        Degrees of freedom of every hidden Gram matrix; None for the number of inputs, at most
+        20. Large values make a layer nearly deterministic.
     n_draws : int, default=10
         Monte Carlo draws a training step. Of the Gram matrices, in the last fiftieth of the
         steps; before, one.
@@ -117,7 +108,7 @@ class DeepWishartRegressor(
     point_estimate : {"mean", "median"}, default="mean"
         What ``predict`` returns of the predictive distribution.
     random_state : int, numpy.random.RandomState or None, default=None
-        Seed of all that is random: rows for the start, draws, batches, the draws that
+        Seed of all that is random. Rows for the start, draws, batches, the draws that
         predictions mix.
 
     Attributes
@@ -125,19 +116,25 @@ class DeepWishartRegressor(
     length_scales_ : ndarray of shape (`n_features_in_`,)
         Of the first kernel, in the units of X: long ones for inputs that do not matter. With
         hidden layers their ratios count, since later layers stretch distances, too.
+    feature_relevance_ : ndarray of shape (`n_features_in_`,)
+        Part of each input in the mean squared distance of two rows as the first kernel sees it,
+        through which all layers see the inputs. They sum to one.
     hidden_length_scales_ : ndarray of shape (n_layers,)
-        Of the kernels after the first, in units of the features.
-    heights_ : ndarray of shape (n_layers + 1,)
-        Of all kernels, for standardised targets.
+        Of the kernels after the first, in units of the root mean square of the features that
+        they see: a layer with a long one is nearly linear.
+    signal_variance_ : float or ndarray
+        Prior variance of the function in the squared units of y. With several targets, one of
+        each.
     noise_variance_ : float or ndarray
-        Noise variance in the squared units of y; with several targets, of each.
-    inducing_inputs_ : ndarray of shape (n_inducing, `n_features_in_`)
-        In the units of X.
+        Noise variance in the squared units of y. With several targets, one of each.
+    inducing_inputs_ : ndarray of shape (n_inducing, n_features_in_)
+        Where the inducing inputs ended, in the units of X.
     n_iter_ : int
         Epochs run.
     loss_curve_ : list of float
         Minus the objective, a row, in nats of the standardised target, of each epoch. At the
-        draws of its steps.
+        draws of its steps, log prior of the length scales included; see the notes for what it
+        bounds.
     validation_scores_ : list of float
         Mean log density (of classes, log probability) of the held-out targets, standardised,
         each time that they were scored.
@@ -163,7 +160,10 @@ class DeepWishartRegressor(
 
     A draw of the hidden layers is a smooth map from inputs to features. Each row's features have
     their distribution given those of the inducing points; the correlation that they then have
-    among rows is taken to be one, in training with an exact output and in all predictions.
+    among rows is taken to be one, in training with an exact or sparse output and in all
+    predictions. With ``output="inducing"``, or without hidden layers, the objective is a lower
+    bound of the log evidence (plus the log prior). With hidden layers and another output it is
+    not, because of that correlation: it does not rank depths or models, scores on other rows do.
 
     References
     ----------
@@ -264,51 +264,7 @@ class DeepWishartRegressor(
         """
         check_parameters(self, CONSTRAINTS)
         X, y, weights = self._validated(X, y, sample_weight, reset=True)
-        generators = spawn_generators(self.random_state, 5)
-        train_rows, held_out = slice(None), None
-        if holds_out(self, automatic=False):
-            train_rows, other = hold_out(len(X), self.validation_fraction, generators[3])
-        scales = self._scales(X[train_rows], y[train_rows], weights[train_rows])
-        everything = scales.inputs(X), scales.targets(y), weights
-        rows = [part[train_rows] for part in everything]
-        if holds_out(self, automatic=False):
-            held_out = [part[other] for part in everything]
-        plan = make_plan(self, rows[0])
-        self._y_ndim, self._model = y.ndim, self._start(scales, rows, plan, generators)
-        tasks = CallbackTasks(self, X, y, plan.n_epochs, self._fitted_so_far)
-        self.loss_curve_, self.validation_scores_, self.n_iter_ = [], [], 0
-        for phase in plan.phases:
-            settings = phase.settings
-            if phase.inference is SparseInference:  # what callbacks predict with from now on
-                self._model.condition_on(*rows, "sparse")
-            inference = phase.inference(
-                self._model.sizes, self._model.theta, *rows, self._model.generator,
-                rows[2].sum(), self.n_draws, settings.n_epochs * settings.n_batches,
-                held_out=held_out, **phase.options,
-            )  # fmt: skip
-            record = train(
-                inference,
-                n_epochs=settings.n_epochs,
-                learning_rate=self.learning_rate,
-                generator=generators[4],
-                batch_size=settings.batch_size,
-                schedule=self.schedule,
-                early_stopping=settings.early_stopping,
-                patience=settings.patience,
-                tol=self.tol,
-                score_every=settings.score_every,
-                callbacks=tasks,
-            )
-            self._record(record)
-            inference.warn(stacklevel=3)
-            if record.stopped_by_callback:
-                break
-        self.n_samples_seen_ = _number(rows[2].sum())
-        self._adam = None  # a stream that goes on from here starts with fresh moments
-        if plan.output == "sparse" or held_out is not None:
-            self._model.condition_on(*everything, plan.output)
-        self._publish()
-        tasks.finish()
+        self._fit_rows(X, y, weights)
         return self
 
     @whole_or_not_at_all
@@ -343,84 +299,8 @@ class DeepWishartRegressor(
         check_parameters(self, CONSTRAINTS)
         first = not hasattr(self, "_model")
         X, y, weights = self._validated(X, y, sample_weight, reset=first)
-        scales = self._scales(X, y, weights) if first else self._model.scales
-        n_targets = 1 if y.ndim == 1 else y.shape[1]
-        if n_targets != scales.n_targets:
-            raise ValueError(
-                f"y has {n_targets} targets, but {scales.n_targets} at the first call."
-            )
-        rows = scales.inputs(X), scales.targets(y), weights
-        plan = make_plan(self, rows[0], stream=True)
-        if first:
-            generators = spawn_generators(self.random_state, 5)
-            self._y_ndim = y.ndim
-            self._model = self._start(scales, rows, plan, generators)
-            self.loss_curve_, self.validation_scores_, self.n_iter_ = [], [], 0
-            self.n_samples_seen_, self._adam = 0, None
-        else:
-            self._model = self._model.freeze()
-            self._model.leave_rows()
-        self.n_samples_seen_ = _number(self.n_samples_seen_ + weights.sum())
-        settings = plan.phases[0].settings
-        inference = Inference(
-            self._model.sizes, self._model.theta, *rows, self._model.generator,
-            self.n_samples_seen_, self.n_draws, settings.n_batches, late=1.0, annealed=0.0,
-        )  # fmt: skip
-        if self._adam is not None:
-            inference.adam = copy.deepcopy(self._adam)
-        record = train(
-            inference,
-            n_epochs=1,
-            learning_rate=self.learning_rate,
-            generator=self._model.generator,
-            batch_size=settings.batch_size,
-            schedule="constant",
-        )
-        self._adam = inference.adam
-        self._record(record)
-        self._publish()
-        inference.warn(stacklevel=3)
+        self._fit_batch(X, y, weights, first)
         return self
-
-    def _record(self, record):
-        self.loss_curve_ = self.loss_curve_ + record.losses
-        self.validation_scores_ = self.validation_scores_ + record.scores
-        self.n_iter_ += record.n_epochs
-
-    def _validated(self, X, y, sample_weight, reset):
-        """Rows that have a weight, and their weights."""
-        X, y = validate_data(
-            self, X, y, dtype=np.float64, order="C", y_numeric=True, multi_output=True, reset=reset
-        )
-        if y.ndim == 2 and y.shape[1] == 1:
-            y = column_or_1d(y, warn=True)
-        rows, weights = check_sample_weight(sample_weight, X)
-        return X[rows], y[rows].astype(np.float64), weights
-
-    def _scales(self, X, y, weights):
-        return Scales(X, y, weights, self.normalize_X, self.normalize_y)
-
-    def _start(self, scales, rows, plan, generators):
-        return Model(
-            scales, *rows, plan, generators,
-            n_layers=self.n_layers,
-            degrees_of_freedom=self.degrees_of_freedom,
-            posterior=self.posterior,
-            n_posterior_draws=self.n_posterior_draws,
-        )  # fmt: skip
-
-    def _publish(self):
-        for name, value in self._fitted_so_far().items():
-            setattr(self, name, value)
-
-    def _fitted_so_far(self):
-        """Attributes with which the estimator predicts as it stands."""
-        model = self._model.freeze()
-        out = {"_model": model, "_y_ndim": self._y_ndim, "n_features_in_": self.n_features_in_}
-        out.update(model.attributes())
-        if self._y_ndim == 1:
-            out["noise_variance_"] = float(out["noise_variance_"][0])
-        return out
 
     @one_blas_thread
     def predict_distribution(self, X: ArrayLike) -> PredictiveMixture | list[PredictiveMixture]:

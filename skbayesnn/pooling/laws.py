@@ -7,8 +7,8 @@ a regressor with               has the predictive distribution
 =True)``
 ``predict(return_std=True)``   a Gaussian
 ``predict(quantiles=…)``       a hundred Gaussians of equal weight a row, at the quantiles of levels
-                               0.005, 0.015, …, 0.995, each as wide as half the distance between its
-                               neighbours
+                               0.005, 0.015, …, 0.995, as wide as Silverman's rule has it for a
+                               tenth of the training rows, or as the quantiles lie apart
 no more than ``predict``       its prediction plus an error, see :class:`ErrorLaw`
 =============================  ===================================================================
 
@@ -57,13 +57,26 @@ class TargetSpread:
         self.std = float(np.sqrt(np.average((y - self.mean) ** 2, weights=sample_weight))) or 1.0
         self.n_rows = len(y) if sample_weight is None else float(np.sum(sample_weight))
 
-    def smooth(self, values):
-        """A density from quantiles at :data:`LEVELS`, (n_samples, 100)."""
+    def smooth(self, values, n_known):
+        """A density from quantiles at :data:`LEVELS`.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_samples, 100)
+        n_known : float
+            Rows that the quantiles of a row are known from. Silverman's rule turns it into the
+            width of a Gaussian; where quantiles lie further apart, theirs is half the distance
+            between the neighbours.
+        """
         steps = np.diff(values, axis=1)
         widths = np.empty(values.shape)
         widths[:, 1:-1] = 0.5 * (steps[:, :-1] + steps[:, 1:])
         widths[:, 0], widths[:, -1] = steps[:, 0], steps[:, -1]
-        widths = np.maximum(widths, _LEAST_WIDTH * self.std)
+        quarter = _N_LEVELS // 4
+        between = values[:, -quarter - 1] - values[:, quarter]
+        spread = np.minimum(values.std(axis=1), between / 1.34)
+        least = 0.9 * spread * max(n_known, 1.0) ** -0.2
+        widths = np.maximum(widths, np.maximum(least, _LEAST_WIDTH * self.std)[:, None])
         stray = 1.0 / (self.n_rows + 1.0)
         weights = np.append(np.full(values.shape[1], (1.0 - stray) / values.shape[1]), stray)
         n = len(values)
@@ -100,6 +113,7 @@ class ErrorLaw:
         self.scales = np.maximum(self.scales, np.finfo(float).tiny)
         own = np.interp(predictions, self.knots, self.scales)
         self.quantiles = np.quantile(errors / own, LEVELS)
+        self.n_errors = len(errors)
 
     def values(self, predictions):
         """Quantiles at :data:`LEVELS` given predictions, (n_samples, 100)."""
@@ -135,5 +149,7 @@ class MemberLaw:
             mean, std = (np.asarray(v, dtype=np.float64).reshape(-1, 1) for v in (mean, std))
             return PredictiveMixture([1.0], mean, std**2)
         if kind == "quantiles":
-            return self.spread.smooth(self.member.predict(X, quantiles=list(LEVELS)))
-        return self.spread.smooth(self.errors.values(np.asarray(self.member.predict(X), float)))
+            values = np.asarray(self.member.predict(X, quantiles=list(LEVELS)), dtype=np.float64)
+            return self.spread.smooth(values, 0.1 * self.spread.n_rows)
+        values = self.errors.values(np.asarray(self.member.predict(X), dtype=np.float64))
+        return self.spread.smooth(values, self.errors.n_errors)

@@ -87,9 +87,10 @@ def mixtures_of(folds, tests, y):
         only, rows = folds[0], tests[0]
         folds = [only._replace(values=only.values[half::2]) for half in (0, 1)]
         tests = [rows[half::2] for half in (0, 1)]
+    laws = [error_law(folds, tests, y, without=f) for f in range(len(folds))]
     return [
-        fold.spread.smooth(error_law(folds, tests, y, without=f).values(fold.values))
-        for f, fold in enumerate(folds)
+        fold.spread.smooth(law.values(fold.values), law.n_errors)
+        for fold, law in zip(folds, laws, strict=True)
     ], tests
 
 

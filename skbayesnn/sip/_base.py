@@ -29,9 +29,6 @@ from skbayesnn.training.settings import (
     training_settings,
 )
 
-AUTOMATIC = Automatic(
-    batch_size=100, n_steps=2000, patience_steps=1000, early_stopping=True, steps_a_score=50
-)
 _CONSTRAINTS = {
     "prior": [Options(("bnn", "sampler"))],
     "n_inducing": [positive(Integral)],
@@ -39,6 +36,7 @@ _CONSTRAINTS = {
     "width": [positive(Integral)],
     "alpha_divergence": [Interval(Real, 0, 1, "right")],
     "kl_weight": [Interval(Real, 0, None, "left")],
+    "hyperprior_weight": [Interval(Real, 0, None, "left")],
     "kl_warmup": [Interval(Real, 0, 1)],
     "alpha_warmup": [Interval(Real, 0, 1)],
     "discriminator_steps": [Interval(Integral, 1, None, "left")],
@@ -53,8 +51,22 @@ _START_NOISE_VARIANCE = 0.3
 _MAX_HELD_OUT = 400
 # Rows over which the prior starts with variance one.
 _MAX_START_ROWS = 500
+_NOISE_FACTORS, _SPREAD_FACTORS = np.geomspace(1.0, 1e4, 31), np.geomspace(1.0, 3.0, 8)
 # With all rows after early stopping: part of the epochs, and of the learning rate.
 _ALL_ROWS_PART, _ALL_ROWS_RATE = 0.1, 0.1
+
+
+def automatic(n_rows):
+    """What "auto" stands for with a number of rows to train on.
+
+    Fifty epochs in batches of a hundred, but no fewer than 2000 steps and no more than 10,000;
+    the patience is half of the steps.
+    """
+    n_steps = min(max(50 * -(-n_rows // 100), 2000), 10_000)
+    return Automatic(
+        batch_size=100, n_steps=n_steps, patience_steps=n_steps // 2, early_stopping=True,
+        steps_a_score=50,
+    )  # fmt: skip
 
 
 class SIPBase:
@@ -76,20 +88,21 @@ class SIPBase:
         some = generator.permutation(len(X))[:_MAX_START_ROWS]
         model = SparseImplicitProcess(
             self.prior, self._start_inducing(X, scaled, generator), scaled[some], self.width,
-            _START_NOISE_VARIANCE, float(self.alpha_divergence), _JITTER, generator,
+            _START_NOISE_VARIANCE, float(self.alpha_divergence), _JITTER, self.n_draws, generator,
+            hyperprior_weight=float(self.hyperprior_weight),
         )  # fmt: skip
         n_steps = settings.n_epochs * settings.n_batches
         self._inference = SIPInference(
             model,
             Settings(
-                n_draws=self.n_draws, kl_weight=float(self.kl_weight),
+                kl_weight=float(self.kl_weight),
                 warmup_steps=self.kl_warmup * n_steps,
                 alpha_warmup_steps=self.alpha_warmup * n_steps,
                 width=self.width, discriminator_steps=self.discriminator_steps,
             ),
             self._generator,
         )  # fmt: skip
-        self._noise_factor = 1.0
+        self._noise_factor = self._spread_factor = 1.0
         self.n_samples_seen_, self.loss_curve_, self.validation_scores_ = 0, [], []
 
     def _start_inducing(self, X, scaled, generator):
@@ -120,16 +133,16 @@ class SIPBase:
         """Fit to a part of the rows, the others telling when to stop; then go on with all."""
         start, self._generator = spawn_generators(self.random_state, 2)
         rows, other = slice(None), None
-        if holds_out(self, AUTOMATIC.early_stopping):
+        if holds_out(self, True):
             rows, other = hold_out(
                 len(y), self.validation_fraction, self._generator, at_most=_MAX_HELD_OUT
             )
-        settings = training_settings(self, len(y[rows]), AUTOMATIC)
+        settings = training_settings(self, len(y[rows]), automatic(len(y[rows])))
         self._start(X[rows], y[rows], weights[rows], start, settings)
         self._see(weights)
         data = self._scaled(X), self._scaled_target(y), weights
-        n_more = 0 if other is None else max(1, round(_ALL_ROWS_PART * settings.n_epochs))
-        tasks = CallbackTasks(self, X, y, settings.n_epochs + n_more, self._fitted_so_far)
+        n_tasks = settings.n_epochs + (0 if other is None else self._more(settings.n_epochs))
+        tasks = CallbackTasks(self, X, y, n_tasks, self._fitted_so_far)
         inference = self._inference
         held_out = None if other is None else [part[other] for part in data]
         inference.attach(
@@ -145,28 +158,36 @@ class SIPBase:
             inference, n_epochs=settings.n_epochs, learning_rate=self.learning_rate,
             schedule=self.schedule, early_stopping=settings.early_stopping,
             patience=settings.patience, tol=self.tol, score_every=settings.score_every,
-            prefer_last=True, **common,
+            **common,
         )  # fmt: skip
         self.loss_curve_, self.validation_scores_ = record.losses, record.scores
         if held_out is not None:
-            self._calibrate_noise(*held_out)
+            self._calibrate(*held_out)
             if not record.stopped_by_callback:
+                # The noise is that of rows that were not trained on.
+                log_noise = inference.average[-1]
                 inference.attach(*data)
                 record = train(
-                    inference, n_epochs=n_more, learning_rate=_ALL_ROWS_RATE * self.learning_rate,
-                    **common,
+                    inference, n_epochs=self._more(record.best_epoch),
+                    learning_rate=_ALL_ROWS_RATE * self.learning_rate, **common,
                 )  # fmt: skip
+                inference.average[-1] = log_noise
                 self.loss_curve_ = [*self.loss_curve_, *record.losses]
         inference.detach()
         self._publish()
         tasks.finish()
         self._warn_if_the_prior_was_left()
 
-    def _new_predictor(self, n_components):
-        inference = self._inference
+    @staticmethod
+    def _more(n_epochs):
+        """Epochs with all rows, after so many with a part of them."""
+        return max(1, round(_ALL_ROWS_PART * n_epochs))
+
+    def _new_predictor(self, n_components, spread=None):
         predictor = Predictor(
-            inference.model, inference.average, self.n_draws, n_components, self._seed
-        )
+            self._inference.model, self._inference.average, n_components, self._seed,
+            self._spread_factor if spread is None else spread,
+        )  # fmt: skip
         predictor.noise_variance *= self._noise_factor
         return predictor
 
@@ -174,27 +195,27 @@ class SIPBase:
         """Log densities of rows, as a function of the averaged parameters."""
         return lambda _: self._mixture(self._new_predictor(100), X).logpdf(targets)
 
-    def _calibrate_noise(self, X, targets, weights):
-        """Raise the noise variance where rows held out from training are worse off without.
+    def _calibrate(self, X, targets, weights):
+        """Widen the predictions where rows held out from training are worse off without.
 
-        The noise that training finds is that of the training rows, which the prior's many
-        parameters have followed. The factor has the prior density 1/c² on c ≥ 1, so that a
-        handful of rows does not decide.
+        The noise that training finds, and the distances between the draws of u, are those of
+        the training rows, which the prior's many parameters have followed. The factor c on the
+        noise variance and the factor k on the distances have the prior density 1/(c k²) on
+        values from one up, so that a handful of rows does not decide.
         """
-        predictor = self._new_predictor(self.n_posterior_draws)
-        d = self._mixture(predictor, X)
-        factors = np.geomspace(1.0, 1e4, 61)
-        posterior = [
-            weights
-            @ PredictiveMixture(
-                d.weights, d.means, d.variances + (c - 1) * predictor.noise_variance
-            ).logpdf(targets)
-            - 2 * np.log(c)
-            for c in factors
-        ]
-        best = int(np.argmax(posterior))
-        self._noise_factor = float(factors[best])
-        if best == len(factors) - 1:
+        chosen, best = (1.0, 1.0), -np.inf
+        for k in _SPREAD_FACTORS:
+            predictor = self._new_predictor(self.n_posterior_draws, k)
+            d = self._mixture(predictor, X)
+            for c in _NOISE_FACTORS:
+                more = PredictiveMixture(
+                    d.weights, d.means, d.variances + (c - 1.0) * predictor.noise_variance
+                )
+                score = weights @ more.logpdf(targets) - np.log(c) - 2.0 * np.log(k)
+                if score > best:
+                    chosen, best = (float(k), float(c)), score
+        self._spread_factor, self._noise_factor = chosen
+        if chosen[1] == _NOISE_FACTORS[-1]:
             warnings.warn(
                 "Held-out rows ask for more than 10,000 times the noise variance that training "
                 "found: the fit follows single rows. Use more rows, a larger "
@@ -208,6 +229,7 @@ class SIPBase:
         """Mixture at standardised inputs, of the standardised target."""
         means, variances = predictor.moments(X)
         weights = np.full(means.shape[1], 1.0 / means.shape[1])
+        variances = np.broadcast_to(variances[:, None], means.shape)
         return PredictiveMixture(weights, means, variances + predictor.noise_variance)
 
     def _publish(self):
@@ -219,7 +241,9 @@ class SIPBase:
         inference = self._inference
         predictor = self._new_predictor(self.n_posterior_draws)
         known = {
-            k: v for k, v in vars(self).items() if k.startswith(("_X", "_y", "_seed", "_noise"))
+            k: v
+            for k, v in vars(self).items()
+            if k.startswith(("_X", "_y", "_seed", "_noise", "_spread"))
         }
         return {
             **known,

@@ -1,58 +1,52 @@
-"""The Gaussian conditional p(f | u) with moments from draws of the prior (eqs 6 and 13).
+"""The Gaussian conditional p(f | u) with the moments of the prior (eqs 6 and 13).
 
-With the S prior draws in the rows of F_x (S, n) and F_z (S, M), D = (F − mean)/√(S−1), the
-Gaussian with their empirical mean and covariance is the law of
+The moments come as a mean and as features whose products are covariances (``priors.py``): with
+Φ_x (n, R) and Φ_z (M, R) and the jitter j,
 
-    f = m_x + D_x' a,    u = m_z + D_z' a + √j e,    a ~ N(0, I_S), e ~ N(0, I_M),
+    K = Φ_z Φ_z' + j I,    k = Φ_z Φ_x',
+    f | u ~ N(m_x + k' K⁻¹ (u − m_z), Φ_x Φ_x' − k' K⁻¹ k),
 
-a Bayesian linear model in the S coefficients a, j the jitter. So the conditional is solved
-in the space of the draws: with A = I + D_z D_z'/j,
-
-    a | u ~ N(A⁻¹ D_z (u − m_z)/j, A⁻¹),
-
-f given u is the same Gaussian as by K_xz (K_zz + j I)⁻¹, for any number of inducing points,
-with variances that are sums of squares, and a draw of a is a draw of the whole function.
+solved in the space of the M inducing values.
 """
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 
-class EmpiricalConditional:
+class FeatureConditional:
     """Moments of f given several draws of u, and their adjoint; all in float64.
 
     Parameters
     ----------
-    f_z : array-like of shape (n_draws, n_inducing)
-        Prior draws at the inducing inputs.
+    mean_z : ndarray of shape (n_inducing,)
+    features_z : ndarray of shape (n_inducing, n_features)
     jitter : float
+
+    Attributes
+    ----------
+    covariance_z : ndarray of shape (n_inducing, n_inducing)
+        Without the jitter.
 
     Raises
     ------
     FloatingPointError
-        If a prior draw is not finite.
+        If a feature is not finite.
     """
 
-    def __init__(self, f_z, jitter):
-        f_z = np.asarray(f_z, dtype=np.float64)
-        self.n_draws, self.jitter = len(f_z), jitter
-        self.mean_z = f_z.mean(axis=0)
-        self.d_z = self._deviations(f_z, self.mean_z)
-        precision = self.d_z @ self.d_z.T
-        precision /= jitter
-        precision.flat[:: self.n_draws + 1] += 1.0
-        if not np.isfinite(precision).all():
-            raise FloatingPointError("A draw of the prior is not finite.")
-        self.factor = cholesky(precision, lower=True, overwrite_a=True, check_finite=False)
-
-    def _deviations(self, f, mean):
-        return (f - mean) / np.sqrt(self.n_draws - 1.0)
+    def __init__(self, mean_z, features_z, jitter):
+        self.mean_z, self.features_z, self.jitter = mean_z, features_z, jitter
+        self.covariance_z = features_z @ features_z.T
+        if not np.isfinite(self.covariance_z).all():
+            raise FloatingPointError("A moment of the prior is not finite.")
+        covariance = self.covariance_z.copy()
+        covariance.flat[:: len(mean_z) + 1] += jitter
+        self.factor = cholesky(covariance, lower=True, overwrite_a=True, check_finite=False)
 
     def _solve(self, b):
         return cho_solve((self.factor, True), b, check_finite=False)
 
     def coefficients(self, u):
-        """Mean of a given each draw of u.
+        """K⁻¹ (u − m_z) for each draw of u.
 
         Parameters
         ----------
@@ -60,18 +54,18 @@ class EmpiricalConditional:
 
         Returns
         -------
-        a : ndarray of shape (n_draws, n_u)
+        a : ndarray of shape (n_inducing, n_u)
         """
-        return self._solve(self.d_z @ (u - self.mean_z).T / self.jitter)
+        return self._solve((u - self.mean_z).T)
 
-    def moments(self, f_x, coefficients):
+    def moments(self, mean_x, features_x, coefficients):
         """Means and variances of f at rows.
 
         Parameters
         ----------
-        f_x : ndarray of shape (n_draws, n_rows)
-            Prior draws, the same as at the inducing inputs.
-        coefficients : ndarray of shape (n_draws, n_u)
+        mean_x : ndarray of shape (n_rows,)
+        features_x : ndarray of shape (n_rows, n_features)
+        coefficients : ndarray of shape (n_inducing, n_u)
 
         Returns
         -------
@@ -79,69 +73,66 @@ class EmpiricalConditional:
         variances : ndarray of shape (n_rows,)
             The same for all u.
         """
-        f_x = np.asarray(f_x, dtype=np.float64)
-        mean_x = f_x.mean(axis=0)
-        d_x = self._deviations(f_x, mean_x)
-        half = solve_triangular(self.factor, d_x, lower=True, check_finite=False)
-        self.kept = d_x, half
-        return mean_x + coefficients.T @ d_x, np.einsum("si,si->i", half, half)
+        cross = self.features_z @ features_x.T
+        half = solve_triangular(self.factor, cross, lower=True, check_finite=False)
+        self.kept = features_x, cross, half
+        variances = np.einsum("ir,ir->i", features_x, features_x)
+        variances -= np.einsum("mi,mi->i", half, half)
+        return mean_x + coefficients.T @ cross, variances
 
-    def functions(self, f_x, coefficients, normals):
-        """Joint draws of f at rows, one for each u.
+    def drawer(self, u, generator):
+        """Joint draws of f, one for each u, by Matheron's rule.
 
-        Parameters
-        ----------
-        f_x : ndarray of shape (n_draws, n_rows)
-        coefficients, normals : ndarray of shape (n_draws, n_u)
-            From :meth:`coefficients`, and standard normal variables.
-
-        Returns
-        -------
-        f : ndarray of shape (n_u, n_rows)
-        """
-        f_x = np.asarray(f_x, dtype=np.float64)
-        mean_x = f_x.mean(axis=0)
-        rest = solve_triangular(self.factor, normals, trans="T", lower=True, check_finite=False)
-        return mean_x + (coefficients + rest).T @ self._deviations(f_x, mean_x)
-
-    def adjoint(self, u, coefficients, d_means, d_variances):
-        """Gradients in the prior draws and in u.
+        A draw of the prior is moved by what it lacks at the inducing inputs.
 
         Parameters
         ----------
         u : ndarray of shape (n_u, n_inducing)
-        coefficients : ndarray of shape (n_draws, n_u)
-        d_means : ndarray of shape (n_u, n_rows)
-        d_variances : ndarray of shape (n_rows,)
+        generator : numpy.random.Generator
 
         Returns
         -------
-        d_f_x, d_f_z, d_u : ndarray
-            In the shapes of the prior draws at the rows of the last :meth:`moments`, at the
-            inducing inputs, and of u.
+        draw : callable
+            From means and features of rows, as :meth:`moments` takes them, to the draws there,
+            (n_u, n_rows): the same functions at every call.
         """
-        d_x, half = self.kept
-        solved = solve_triangular(self.factor, half, trans="T", lower=True, check_finite=False)
-        d_d_x = coefficients @ d_means
-        weighted = solved * d_variances
-        d_d_x += 2.0 * weighted
-        # C = D_z (u - m_z)'/j and a = A⁻¹C; dA from both the means and the variances.
-        d_c = self._solve(d_x @ d_means.T)
-        d_c /= self.jitter
-        d_a = d_c @ coefficients.T
-        d_a += weighted @ solved.T / self.jitter
-        d_d_z = d_c @ (u - self.mean_z)
-        d_d_z -= (d_a + d_a.T) @ self.d_z
-        d_u = d_c.T @ self.d_z
-        return (
-            self._to_draws(d_d_x, d_means.sum(axis=0)),
-            self._to_draws(d_d_z, -d_u.sum(axis=0)),
-            d_u,
-        )
+        weights = generator.standard_normal((len(u), self.features_z.shape[1]))
+        u = u - weights @ self.features_z.T
+        u -= np.sqrt(self.jitter) * generator.standard_normal(u.shape)
+        weights += self.coefficients(u).T @ self.features_z
+        return lambda mean_x, features_x: mean_x + weights @ features_x.T
 
-    def _to_draws(self, d_deviations, d_mean):
-        """From deviations and means back to the draws they were taken of."""
-        out = d_deviations - d_deviations.mean(axis=0)
-        out /= np.sqrt(self.n_draws - 1.0)
-        out += d_mean / self.n_draws
-        return out
+    def adjoint(self, coefficients, d_means, d_variances, d_covariance_z):
+        """Gradients in the moments of the prior and in u.
+
+        Parameters
+        ----------
+        coefficients : ndarray of shape (n_inducing, n_u)
+        d_means : ndarray of shape (n_u, n_rows)
+        d_variances : ndarray of shape (n_rows,)
+        d_covariance_z : ndarray of shape (n_inducing, n_inducing)
+            More gradient in :attr:`covariance_z`, symmetric.
+
+        Returns
+        -------
+        d_mean, d_features : ndarray of shape (n_rows + n_inducing, ...)
+            At the rows of the last :meth:`moments`, then at the inducing inputs.
+        d_u : ndarray of shape (n_u, n_inducing)
+        """
+        features_x, cross, half = self.kept
+        solved = solve_triangular(self.factor, half, trans="T", lower=True, check_finite=False)
+        weighted = solved * d_variances
+        d_cross = coefficients @ d_means
+        d_cross -= 2.0 * weighted
+        d_u = self._solve(cross @ d_means.T).T
+        d_k = weighted @ solved.T
+        d_k -= coefficients @ d_u
+        d_k += d_covariance_z
+        n = len(features_x)
+        d_features = np.empty((n + len(cross), features_x.shape[1]))
+        np.matmul(d_cross.T, self.features_z, out=d_features[:n])
+        d_features[:n] += (2.0 * d_variances)[:, None] * features_x
+        np.matmul(d_cross, features_x, out=d_features[n:])
+        d_features[n:] += (d_k + d_k.T) @ self.features_z
+        d_mean = np.concatenate([d_means.sum(axis=0), -d_u.sum(axis=0)])
+        return d_mean, d_features, d_u

@@ -57,26 +57,44 @@ class Discriminator:
         self.mass = 0.0
         self.gaussians = []
 
-    def learn_moments(self, u_q, u_p, blur):
-        """Update the running moments; ``blur`` is b, the noise that T is to see on u."""
+    def learn_moments(self, u_q, mean_p, covariance_p, blur):
+        """Update the running moments.
+
+        Parameters
+        ----------
+        u_q : ndarray of shape (n_draws, n_inducing)
+        mean_p, covariance_p : ndarray
+            Moments of the prior at the inducing inputs.
+        blur : float
+            b, the noise that T is to see on u.
+        """
         self.mass = MEMORY * self.mass + 1.0 - MEMORY
         part = (1.0 - MEMORY) / self.mass
-        self.blur, self.gaussians = blur, []
-        identity = np.eye(u_q.shape[1])
-        for mean, second, u in zip(self.means, self.seconds, (u_q, u_p), strict=True):
-            u = u.astype(np.float64)
-            mean += part * (u.mean(axis=0) - mean)
-            second += part * (u.T @ u / len(u) - second)
+        self.blur, self.gaussians, self.mean_p = blur, [], mean_p
+        u_q = u_q.astype(np.float64)
+        identity = np.eye(len(mean_p))
+        now = (
+            (u_q.mean(axis=0), u_q.T @ u_q / len(u_q)),
+            (mean_p, covariance_p + np.outer(mean_p, mean_p)),
+        )
+        for mean, second, (new_mean, new_second) in zip(self.means, self.seconds, now, strict=True):
+            mean += part * (new_mean - mean)
+            second += part * (new_second - second)
             covariance = second - np.outer(mean, mean) + blur**2 * identity
             factor = cho_factor(covariance, lower=True, check_finite=False)
             log_determinant = 2.0 * np.log(np.diag(factor[0])).sum()
             precision = cho_solve(factor, identity, check_finite=False)
             self.gaussians.append((mean.copy(), covariance, precision, log_determinant))
 
-    def gaussian_divergence(self, u_q, u_p):
-        """½[KL + KL] of the two Gaussians, and its gradients in the draws behind the moments.
+    def gaussian_divergence(self, u_q):
+        """½[KL + KL] of the two Gaussians, and its gradients in what the moments are of.
 
-        That in u_q is of ½ KL(q‖p) alone, that in u_p of both.
+        That in u_q is of ½ KL(q‖p) alone, those in the moments of the prior of both.
+
+        Returns
+        -------
+        value : float
+        d_u_q, d_mean_p, d_covariance_p : ndarray
         """
         (m_q, c_q, p_q, _), (m_p, c_p, p_p, _) = self.gaussians
         shift = m_q - m_p
@@ -85,8 +103,8 @@ class Discriminator:
         in_q = 0.5 * (p_p - p_q)
         in_p = 0.5 * (p_q - p_p @ (c_q + np.outer(shift, shift)) @ p_p)
         d_u_q = ((u_q - m_q) @ in_q + from_p) / len(u_q)
-        d_u_p = ((u_p - m_p) @ in_p - from_q - from_p) / len(u_p)
-        return value + 0.5 * float((from_q + from_p) @ shift), d_u_q, d_u_p
+        d_mean_p = (self.mean_p - m_p) @ in_p - from_q - from_p
+        return value + 0.5 * float((from_q + from_p) @ shift), d_u_q, d_mean_p, 0.5 * in_p
 
     def look(self, u_q, u_p, generator):
         """What the methods below take: blurred draws, and the log-ratio of the Gaussians there.
@@ -132,30 +150,31 @@ class Discriminator:
         self.adam.step(self.theta, self.gradient, np.array([rate]))
         return loss
 
-    def divergence(self, seen, u_q, u_p):
-        """½[KL(q‖p) + KL(p‖q)], and its gradients in the draws.
+    def divergence(self, seen, u_q):
+        """½[KL(q‖p) + KL(p‖q)], and its gradients.
 
         Parameters
         ----------
         seen : tuple
             From :meth:`look`.
-        u_q, u_p : ndarray of shape (n_draws, n_inducing)
+        u_q : ndarray of shape (n_draws, n_inducing)
 
         Returns
         -------
         value : float
             In nats.
         d_u_q, d_u_p : ndarray of shape (n_draws, n_inducing)
+        d_mean_p, d_covariance_p : ndarray
+            In the moments of the prior.
         """
-        value, d_u_q, d_u_p = self.gaussian_divergence(u_q, u_p)
+        value, d_u_q, d_mean_p, d_covariance_p = self.gaussian_divergence(u_q)
         n = len(u_q)
         kept = self.network.forward(self.theta, seen[0])
         d_out = np.full((2 * n, 1), -0.5 / n, self.theta.dtype)
         d_out[:n] *= -1.0
         d_u = self.network.adjoint(self.theta, kept, d_out)
-        d_u_q += d_u[:n]
-        d_u_p += d_u[n:]
-        return value + float(d_out[:, 0] @ kept[-1][:, 0]), d_u_q, d_u_p
+        value += float(d_out[:, 0] @ kept[-1][:, 0])
+        return value, d_u_q + d_u[:n], d_u[n:], d_mean_p, d_covariance_p
 
     def state(self):
         """Copy of what training changes, but for the moments of Adam."""

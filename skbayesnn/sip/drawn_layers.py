@@ -88,3 +88,42 @@ def read_out_adjoint(hidden, d_values, weights, d_hidden, d_bias):
                 g = d * weights[s, j] * (one if hidden[s, i, j] > 0 else slope)
                 d_hidden[s, i, j] = g
                 d_bias[s, j] += g
+
+
+@kernel
+def features_adjoint(hidden, d_features, d_means, d_units, mean, scale, d_hidden, d_bias, d_scale):
+    """Adjoint of ``hidden @ mean`` and of ``scale * hidden``, through the last :func:`bias_leaky`.
+
+    Parameters
+    ----------
+    hidden : ndarray of shape (n_draws, n_rows, width)
+        After the leaky ReLU.
+    d_features : ndarray of shape (n_rows, at least n_draws * width)
+        In ``scale * hidden``, the units of all draws in a row.
+    d_means : ndarray of shape (n_draws, n_rows)
+        In ``hidden @ mean``.
+    d_units : ndarray of shape (n_draws, n_last, width)
+        More gradient in ``hidden``, at its last rows.
+    mean, scale : ndarray of shape (width,)
+    d_hidden, d_bias, d_scale : ndarray
+        Set, in the shapes of ``hidden``, of the biases (n_draws, width) and of ``scale``.
+        The first is the gradient before bias and leaky ReLU.
+    """
+    one, slope = hidden.dtype.type(1.0), hidden.dtype.type(SLOPE)
+    begin = hidden.shape[1] - d_units.shape[1]
+    width = hidden.shape[2]
+    d_bias[:] = 0
+    d_scale[:] = 0
+    for s in range(hidden.shape[0]):
+        for i in range(hidden.shape[1]):
+            d = d_means[s, i]
+            for j in range(width):
+                h = hidden[s, i, j]
+                of_feature = hidden.dtype.type(d_features[i, s * width + j])
+                d_scale[j] += of_feature * h
+                g = of_feature * scale[j] + d * mean[j]
+                if i >= begin:
+                    g += d_units[s, i - begin, j]
+                g *= one if h > 0 else slope
+                d_hidden[s, i, j] = g
+                d_bias[s, j] += g

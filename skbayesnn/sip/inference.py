@@ -27,8 +27,6 @@ class Settings:
 
     Attributes
     ----------
-    n_draws : int
-        Of the prior and of the posterior, a step.
     kl_weight : float
         β once warm.
     warmup_steps : float
@@ -43,7 +41,6 @@ class Settings:
         Units of each hidden layer of the classifier.
     """
 
-    n_draws: int = 100
     kl_weight: float = 1.0
     warmup_steps: float = 0.0
     alpha_warmup_steps: float = 0.0
@@ -127,7 +124,7 @@ class SIPInference(Trainable):
                 try:
                     loss, divergence = self.model.loss_and_gradient(
                         self.X[rows], self.y[rows], self.weights[rows], self.n_total, weight,
-                        s.n_draws, self.generator, self.discriminator, learn,
+                        self.generator, self.discriminator, learn,
                     )  # fmt: skip
                 except (FloatingPointError, np.linalg.LinAlgError):
                     return np.nan

@@ -3,10 +3,11 @@
 import numpy as np
 
 from skbayesnn.numerics.random import normals_like
-from skbayesnn.sip.conditional import EmpiricalConditional
+from skbayesnn.sip.conditional import FeatureConditional
 from skbayesnn.sip.leaky_network import LeakyNetwork
 from skbayesnn.sip.objective import power_log_likelihood
-from skbayesnn.sip.priors import BNNPrior, SamplerPrior
+from skbayesnn.sip.priors import BNNPrior
+from skbayesnn.sip.sampler import SamplerPrior
 
 N_POSTERIOR_NOISE = 100
 PRIORS = {"bnn": BNNPrior, "sampler": SamplerPrior}
@@ -31,6 +32,8 @@ class SparseImplicitProcess:
         At the start.
     alpha, jitter : float
         α of the objective, and the least jitter: see :meth:`jitter_at`.
+    n_draws : int
+        Of the prior and of the posterior, a step.
     generator : numpy.random.Generator
     dtype : numpy dtype, default=numpy.float32
         Of the networks; the conditional and the likelihood are float64 always.
@@ -38,6 +41,8 @@ class SparseImplicitProcess:
     Attributes
     ----------
     theta, gradient : ndarray of shape (n_parameters,)
+    networks : ndarray of shape (n_networks, n_noise) or None
+        Noise of the prior's networks, where they stay the same.
     blur : float or None
         Noise with which the discriminator sees inducing values; None for that of y.
     blocks : dict of str to int
@@ -45,13 +50,20 @@ class SparseImplicitProcess:
     """
 
     def __init__(
-        self, prior, Z, X, width, noise_variance, alpha, jitter, generator, dtype=np.float32
-    ):
+        self, prior, Z, X, width, noise_variance, alpha, jitter, n_draws, generator,
+        hyperprior_weight=0.0, dtype=np.float32,
+    ):  # fmt: skip
         self.n_inducing, self.n_inputs = Z.shape
         self.alpha, self.jitter, self.dtype = alpha, jitter, np.dtype(dtype)
         self.prior = PRIORS[prior](self.n_inputs, width)
         self.posterior = LeakyNetwork([N_POSTERIOR_NOISE, width, width, self.n_inducing])
+        self.n_draws, self.hyperprior_weight = n_draws, hyperprior_weight
         theta = self.prior.start(X, generator)
+        self.networks = None
+        if self.prior.keeps_networks:
+            n = self.prior.n_networks(n_draws)
+            self.networks = self.prior.draw_noise(generator, n, np.float64)
+            self.noise = self.networks.astype(dtype)
         self.blocks = {
             **self.prior.blocks(),
             "posterior": self.posterior.n_parameters,
@@ -61,6 +73,7 @@ class SparseImplicitProcess:
         self.theta = np.concatenate(
             [theta, self._start_posterior(theta, Z, generator), Z.ravel(), [np.log(noise_variance)]]
         ).astype(dtype)
+        self.prior.hyper_scales = self.prior.hyper_scales.astype(dtype)
         self.gradient = np.zeros_like(self.theta)
         self.blur = None
 
@@ -80,7 +93,8 @@ class SparseImplicitProcess:
         hidden = self.posterior.forward(phi, noise)[-2]
         weights, bias = self.posterior.layers(phi)[-1]
         n_draws = len(weights)
-        f = self.prior.forward(theta, Z, self.prior.draw_noise(generator, n_draws, np.float64))
+        drawn = self.prior.noise_of_functions(generator, n_draws, self.networks)
+        f = self.prior.functions(theta, Z, drawn)
         _, scales, directions = np.linalg.svd(hidden - hidden.mean(axis=0), full_matrices=False)
         whiten = directions.T / np.maximum(scales, 1e-3 * scales[0]) * np.sqrt(len(hidden))
         weights[:] = whiten @ ((f - f.mean(axis=0)) / np.sqrt(max(n_draws - 1.0, 1.0)))
@@ -101,9 +115,7 @@ class SparseImplicitProcess:
         noise = normals_like(generator, (n_draws, N_POSTERIOR_NOISE), self.dtype)
         return self.posterior.forward(phi, noise)
 
-    def loss_and_gradient(
-        self, X, y, weights, n_total, kl_weight, n_draws, generator, discriminator, learn
-    ):
+    def loss_and_gradient(self, X, y, weights, n_total, kl_weight, generator, discriminator, learn):
         """−(eq. 12)/n on a batch, and its gradient, left in ``gradient``.
 
         Parameters
@@ -115,8 +127,6 @@ class SparseImplicitProcess:
             Rows of the data that the batch stands for.
         kl_weight : float
             β.
-        n_draws : int
-            Of the prior and of the posterior.
         generator : numpy.random.Generator
         discriminator : Discriminator
         learn : callable
@@ -130,28 +140,39 @@ class SparseImplicitProcess:
         """
         theta, phi, Z, log_noise = self.parts(self.theta)
         d_theta, d_phi, d_Z, d_log_noise = self.parts(self.gradient)
-        rows = np.concatenate([X, Z])
-        f = self.prior.forward(theta, rows, self.prior.draw_noise(generator, n_draws, self.dtype))
-        f_x, f_z = f[:, : len(X)], f[:, len(X) :]
+        n = len(X)
+        n_draws = self.n_draws
+        if self.networks is None:
+            noise = self.prior.draw_noise(generator, n_draws, self.dtype)
+        else:
+            noise = self.noise
+        mean, features = self.prior.moments(theta, np.concatenate([X, Z]), noise)
+        f_z = self.prior.draws(theta, len(Z), n_draws, generator)
         kept = self.draw_posterior(generator, n_draws, phi)
         u = kept[-1]
         blur = float(np.exp(0.5 * log_noise[0])) if self.blur is None else self.blur
-        discriminator.learn_moments(u, f_z, blur)
+        conditional = FeatureConditional(
+            mean[n:], features[n:], self.jitter_at(float(log_noise[0]))
+        )
+        discriminator.learn_moments(u, mean[n:], conditional.covariance_z, blur)
         seen = discriminator.look(u, f_z, generator)
         learn(seen)
-        conditional = EmpiricalConditional(f_z, self.jitter_at(float(log_noise[0])))
         coefficients = conditional.coefficients(u)
         fit, d_means, d_variances, d_noise = power_log_likelihood(
-            y, *conditional.moments(f_x, coefficients), float(log_noise[0]), self.alpha, weights
-        )
-        d_f_x, d_f_z, d_u = conditional.adjoint(u, coefficients, d_means, d_variances)
-        divergence, kl_u, kl_f = discriminator.divergence(seen, u, f_z)
-        d_f = np.concatenate([d_f_x, d_f_z], axis=1)
-        d_f *= -1.0 / len(X)
+            y, *conditional.moments(mean[:n], features[:n], coefficients), float(log_noise[0]),
+            self.alpha, weights,
+        )  # fmt: skip
+        divergence, kl_u, kl_f, kl_mean, kl_covariance = discriminator.divergence(seen, u)
         weight = kl_weight / n_total
-        d_f[:, len(X) :] += weight * kl_f
-        d_u = weight * kl_u - d_u / len(X)
-        d_Z[:] = self.prior.adjoint(theta, d_f.astype(self.dtype), d_theta, len(Z))
+        d_mean, d_features, d_u = conditional.adjoint(
+            coefficients, d_means * (-1.0 / n), d_variances * (-1.0 / n), weight * kl_covariance
+        )
+        d_mean[n:] += weight * kl_mean
+        d_u += weight * kl_u
+        d_Z[:] = self.prior.adjoint(theta, d_mean, d_features, weight * kl_f, d_theta)
         self.posterior.adjoint(phi, kept, d_u.astype(self.dtype), d_phi)
-        d_log_noise[0] = -d_noise / len(X)
-        return -fit / len(X) + weight * divergence, divergence
+        d_log_noise[0] = -d_noise / n
+        penalty, d_penalty = self.prior.hyperprior(theta)
+        d_theta += self.hyperprior_weight / n_total * d_penalty
+        loss = weight * divergence + self.hyperprior_weight / n_total * penalty - fit / n
+        return loss, divergence

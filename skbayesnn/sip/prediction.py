@@ -1,17 +1,16 @@
 """Predictions of a sparse implicit process (eq. 14), from draws that are fixed once.
 
-The prior draws that the conditional is estimated from, and the draws of u, come from one
-stored seed: every prediction of a fitted model is of the same mixture, row by row. Training
-takes new prior draws at every step, so a prediction should not hang on one set of them
-either: the draws of u are dealt to a few sets.
+The draws of u, and the networks that the prior's moments are of where training has not kept
+its own, come from one stored seed: every prediction of a fitted model is of the same mixture,
+row by row.
 """
 
 import numpy as np
 
-from skbayesnn.sip.conditional import EmpiricalConditional
+from skbayesnn.sip.conditional import FeatureConditional
 from skbayesnn.sip.model import N_POSTERIOR_NOISE
 
-# Rows times draws times units are in memory at once.
+# Rows times networks times units are in memory at once.
 _ROWS_AT_ONCE = 256
 
 
@@ -21,78 +20,63 @@ class Predictor:
     Parameters
     ----------
     model : skbayesnn.sip.model.SparseImplicitProcess
-        Its shapes are used; its parameters are not.
+        Its shapes and networks are used; its parameters are not.
     parameters : ndarray of shape (n_parameters,), float64
-    n_draws : int
-        Prior draws of a set.
     n_components : int
         Draws of u.
     seed : int
-    n_sets : int, default=5
-        Sets of prior draws, no more than there are components.
+    spread : float, default=1.0
+        Factor on the distances of the draws of u from their mean.
     """
 
-    def __init__(self, model, parameters, n_draws, n_components, seed, n_sets=5):
+    def __init__(self, model, parameters, n_components, seed, spread=1.0):
         self.prior, self.posterior = model.prior, model.posterior
         self.theta, self.phi, self.Z, log_noise = (part.copy() for part in model.parts(parameters))
-        self.noise_variance = float(np.exp(log_noise[0]))
-        self.n_draws, self.seed = n_draws, seed
-        self.n_sets = min(n_sets, n_components)
-        jitter = model.jitter_at(log_noise[0])
-        self.conditionals = [
-            EmpiricalConditional(self._prior_draws(self.Z, k), jitter) for k in range(self.n_sets)
-        ]
-        self.coefficients = self._coefficients(np.random.default_rng(seed), n_components)
+        self.noise_variance, self.spread = float(np.exp(log_noise[0])), spread
+        fixed = np.random.default_rng([seed, 0])
+        self.networks = model.networks
+        if self.networks is None:
+            self.networks = self.prior.draw_noise(fixed, model.n_draws, np.float64)
+        ((mean, features),) = self._prior_moments(self.Z)
+        self.conditional = FeatureConditional(mean, features, model.jitter_at(log_noise[0]))
+        u = self._network(np.random.default_rng(seed), n_components)
+        self.mean_u = u.mean(axis=0)
+        self.coefficients = self.conditional.coefficients(self._spread_out(u))
 
-    def _coefficients(self, generator, n):
-        """Draws of u, dealt to the sets: a list of arrays (n_draws, n / n_sets)."""
+    def _network(self, generator, n):
         noise = generator.standard_normal((n, N_POSTERIOR_NOISE))
-        u = self.posterior.forward(self.phi, noise)[-1]
-        return [
-            conditional.coefficients(part)
-            for conditional, part in zip(
-                self.conditionals, np.array_split(u, self.n_sets), strict=True
-            )
-        ]
+        return self.posterior.forward(self.phi, noise)[-1]
 
-    def _prior_draws(self, X, k):
-        """The fixed prior draws of set k at rows, (n_draws, n_rows)."""
-        generator = np.random.default_rng([self.seed, k])
-        return self.functions_of(self.prior.draw_noise(generator, self.n_draws, np.float64), X)
+    def _spread_out(self, u):
+        return self.mean_u + self.spread * (u - self.mean_u)
 
-    def functions_of(self, noise, X):
-        """Functions of the prior, block by block of rows; (len(noise), n_rows)."""
-        out = np.empty((len(noise), len(X)))
+    def _blocks(self, X):
+        return [X[begin : begin + _ROWS_AT_ONCE] for begin in range(0, len(X), _ROWS_AT_ONCE)]
+
+    def _prior_moments(self, X):
+        """Moments of the prior, block by block of rows."""
         # With buffers of its own, so that threads may predict at the same time.
         prior = self.prior.copy()
-        for begin in range(0, len(X), _ROWS_AT_ONCE):
-            rows = slice(begin, begin + _ROWS_AT_ONCE)
-            out[:, rows] = prior.forward(self.theta, X[rows], noise)
-        return out
+        for rows in self._blocks(X):
+            mean, features = prior.moments(self.theta, rows, self.networks)
+            yield mean, features.copy()
 
     def moments(self, X):
-        """Means and variances of f given each draw of u, each (n_rows, n_components)."""
-        means, variances = [], []
-        for k, (conditional, a) in enumerate(
-            zip(self.conditionals, self.coefficients, strict=True)
-        ):
-            mean, variance = conditional.moments(self._prior_draws(X, k), a)
-            conditional.kept = None
-            means.append(mean.T)
-            variances.append(np.broadcast_to(variance[:, None], mean.T.shape))
-        return np.concatenate(means, axis=1), np.concatenate(variances, axis=1)
+        """Means (n_rows, n_components) of f given each draw of u, and variances (n_rows,)."""
+        # One at a time: the conditional keeps what its adjoint would need.
+        blocks = [self.conditional.moments(*b, self.coefficients) for b in self._prior_moments(X)]
+        self.conditional.kept = None
+        return np.concatenate([m.T for m, _ in blocks]), np.concatenate([v for _, v in blocks])
 
     def functions(self, X, n, generator):
         """Joint draws of f from the posterior; (n_rows, n)."""
-        columns = []
-        for k, a in enumerate(self._coefficients(generator, n)):
-            if a.shape[1]:
-                normals = generator.standard_normal(a.shape)
-                f_x = self._prior_draws(X, k)
-                columns.append(self.conditionals[k].functions(f_x, a, normals).T)
-        return np.concatenate(columns, axis=1)
+        u = self._spread_out(self._network(generator, n))
+        draw = self.conditional.drawer(u, generator)
+        return np.concatenate([draw(*block).T for block in self._prior_moments(X)])
 
     def prior_functions(self, X, n, generator):
         """Joint draws of f from the prior; (n_rows, n)."""
-        noise = self.prior.draw_noise(generator, n, np.float64)
-        return self.functions_of(noise, X).T
+        kept = self.networks if self.prior.keeps_networks else None
+        noise = self.prior.noise_of_functions(generator, n, kept)
+        prior = self.prior.copy()
+        return np.concatenate([prior.functions(self.theta, b, noise).T for b in self._blocks(X)])

@@ -4,10 +4,23 @@ A draw of the noise z is one function, x ↦ g_θ(x, z). Two processes:
 
 - :class:`BNNPrior`: a network of two hidden layers whose weights and biases are drawn,
   each N(m, s²) with m and s learned;
-- :class:`SamplerPrior`: a network with learned weights whose inputs are x and a few
-  standard normal variables, the same for all x of a function.
+- :class:`~skbayesnn.sip.sampler.SamplerPrior`: a network with learned weights whose inputs are
+  x and a few standard normal variables, the same for all x of a function.
 
-``forward`` gives all functions at all rows and keeps what ``adjoint`` needs.
+``moments`` estimates mean and covariance of the process from a few networks: the paper takes
+them from draws of the functions. Given the hidden units h a function of the first process is
+Gaussian, so that its last layer is integrated,
+
+    Cov[f(x), f(x')] = E[h(x)' S_v h(x')] + s_c² + Cov[m_v' h(x), m_v' h(x')],
+
+E and Cov over the networks: n of them give it rank n (width + 1), where n draws of the functions
+give rank n − 1. It comes as features φ, one row an input: the covariance is φ(x)·φ(x').
+``adjoint`` takes gradients in these moments, and in ``draws``, back to the parameters.
+
+The networks of the first process keep their noise z from the first step to the last prediction:
+the prior is that of a few networks, each as likely as the others, whose weights m + s z follow
+the parameters, and these are its moments exactly. With new networks at every step the mean
+function is another one every time, which the fit takes for noise of y.
 """
 
 from copy import copy
@@ -20,11 +33,25 @@ from skbayesnn.sip.drawn_layers import (
     bias_leaky_adjoint,
     draw_weights,
     draw_weights_adjoint,
-    read_out_adjoint,
+    features_adjoint,
 )
 
+DRAWS_A_NETWORK = 5
+"""Functions drawn from each hidden network in a training step."""
 
-class _Prior:
+
+def centred(values, n):
+    """Mean over the networks, and deviations whose squares sum to n-ths of theirs."""
+    mean = values.mean(axis=0)
+    return mean, (values - mean) / np.sqrt(n)
+
+
+def centred_adjoint(d_mean, d_deviations, n):
+    out = (d_deviations - d_deviations.mean(axis=0)) / np.sqrt(n)
+    return out + d_mean / len(d_deviations)
+
+
+class Prior:
     """Buffers, and the start at unit variance.
 
     Parameters
@@ -35,8 +62,13 @@ class _Prior:
     Attributes
     ----------
     n_noise : int
-        Normal variables a draw.
+        Normal variables a function.
     n_parameters : int
+    keeps_networks : bool
+        Whether the noise of the networks stays the same.
+    hyper_scales : ndarray of shape (n_parameters,)
+        After ``start``, standard deviations of a normal law of the parameters, of mean zero;
+        infinite where a parameter has none.
     """
 
     def __init__(self, n_inputs, width):
@@ -52,9 +84,17 @@ class _Prior:
             array = self._buffers[name] = np.empty(shape, dtype)
         return array
 
-    def draw_noise(self, generator, n_draws, dtype=np.float32):
-        """Noise of ``n_draws`` functions, (n_draws, n_noise); float64 is exact and slow."""
-        return normals_like(generator, (n_draws, self.n_noise), dtype)
+    def draw_noise(self, generator, n, dtype=np.float32):
+        """Noise of ``n`` networks or functions, (n, n_noise); float64 is exact and slow."""
+        return normals_like(generator, (n, self.n_noise), dtype)
+
+    def noise_of_functions(self, generator, n, networks):
+        """Noise of ``n`` functions, their hidden layers those of ``networks`` if not None."""
+        noise = self.draw_noise(generator, n, np.float64)
+        if networks is not None:
+            chosen = generator.integers(len(networks), size=n)
+            noise[:, : self.n_hidden] = networks[chosen, : self.n_hidden]
+        return noise
 
     def copy(self):
         """The same process with buffers of its own."""
@@ -65,32 +105,57 @@ class _Prior:
     def __getstate__(self):
         return {**self.__dict__, "_buffers": {}, "kept": None}
 
+    def hyperprior(self, theta):
+        """Minus their log density by :attr:`hyper_scales`, but for a constant; its gradient."""
+        distance = theta / self.hyper_scales
+        return 0.5 * float(distance @ distance), distance / self.hyper_scales
 
-class BNNPrior(_Prior):
+    def _spread_and_centre(self, theta, X, generator):
+        """Standard deviation over functions, within an input; mean over functions and inputs."""
+        noise = self.draw_noise(generator, 200, np.float64)
+        mean, features = self.moments(theta, X, noise)
+        return np.sqrt((features**2).sum(axis=1).mean()), mean.mean()
+
+
+class BNNPrior(Prior):
     """Network with random weights: f = v'leaky(W₂ leaky(W₁x + b₁) + b₂) + c, all random.
 
     Parameters are the means of all weights and biases, then the logs of their standard
     deviations.
     """
 
+    keeps_networks = True
+
     def __init__(self, n_inputs, width):
         super().__init__(n_inputs, width)
         self.shapes = [(n_inputs, width), (width,), (width, width), (width,), (width,), (1,)]
         self.n_noise = sum(int(np.prod(shape)) for shape in self.shapes)
+        self.n_hidden = self.n_noise - width - 1
         self.n_parameters = 2 * self.n_noise
 
     def blocks(self):
         """Names and sizes of the blocks of parameters."""
         return {"prior means": self.n_noise, "prior scales": self.n_noise}
 
+    def n_networks(self, n_draws):
+        """Networks a training step that draws so many functions."""
+        return max(2, -(-n_draws // DRAWS_A_NETWORK))
+
     def _views(self, flat):
-        """Weights and biases of all draws, from (n_draws, n_noise)."""
+        """Weights and biases of all draws, from (n_draws, n_noise) or without the last layer."""
         views, begin = [], 0
         for shape in self.shapes:
             size = int(np.prod(shape))
+            if begin + size > flat.shape[1]:
+                break
             views.append(flat[:, begin : begin + size].reshape(len(flat), *shape))
             begin += size
         return views
+
+    def _last(self, theta):
+        """Means and standard deviations of v, then of c."""
+        mean, log_std = theta[self.n_hidden : self.n_noise], theta[self.n_noise + self.n_hidden :]
+        return mean[:-1], np.exp(log_std[:-1]), mean[-1], np.exp(log_std[-1])
 
     def start(self, X, generator, mean_part=0.5):
         """Parameters whose draws have variance one over the rows of X, mean zero.
@@ -108,20 +173,32 @@ class BNNPrior(_Prior):
         std = np.sqrt(1.0 - mean_part) * total
         theta = np.concatenate([mean[0], np.log(std[0])])
         for _ in range(2):
-            f = self.forward(theta, X, self.draw_noise(generator, 200, np.float64))
-            # Within each row, over draws: what is the same for all draws is the mean.
-            centre, spread = f.mean(), np.sqrt(f.var(axis=0).mean())
+            spread, centre = self._spread_and_centre(theta, X, generator)
             theta[self.n_noise - 1] -= centre
-            for block, log in ((theta[: self.n_noise], False), (theta[self.n_noise :], True)):
-                _, _, _, _, v, c = self._views(block[None])
-                for part in (v, c):
-                    if log:
-                        part -= np.log(spread)
-                    else:
-                        part /= spread
+            theta[self.n_hidden : self.n_noise] /= spread
+            theta[self.n_noise + self.n_hidden :] -= np.log(spread)
+        # A mean has the scale that its weight has at the start; logs of scales are free.
+        log_scales = theta[self.n_noise :] - 0.5 * np.log1p(-mean_part)
+        log_scales[-1] = 0.0
+        self.hyper_scales = np.concatenate([np.exp(log_scales), np.full(self.n_noise, np.inf)])
         return theta
 
-    def forward(self, theta, X, noise):
+    def _hidden(self, theta, X, noise):
+        """Second hidden layer of the networks, (n_networks, n_rows, width)."""
+        n, dtype = len(noise), theta.dtype
+        weights = self.buffer("weights", (n, self.n_hidden), dtype)
+        log_std = theta[self.n_noise : self.n_noise + self.n_hidden]
+        draw_weights(theta[: self.n_hidden], log_std, noise[:, : self.n_hidden], weights)
+        w_1, b_1, w_2, b_2 = self._views(weights)
+        shape = (n, len(X), self.width)
+        first, second = self.buffer("first", shape, dtype), self.buffer("second", shape, dtype)
+        np.matmul(X, w_1, out=first)
+        bias_leaky(first, b_1)
+        np.matmul(first, w_2, out=second)
+        bias_leaky(second, b_2)
+        return second
+
+    def functions(self, theta, X, noise):
         """Functions at rows.
 
         Parameters
@@ -134,141 +211,109 @@ class BNNPrior(_Prior):
         -------
         f : ndarray of shape (n_draws, n_rows)
         """
-        n_draws, n_rows, dtype = len(noise), len(X), theta.dtype
-        weights = self.buffer("weights", noise.shape, dtype)
-        draw_weights(theta[: self.n_noise], theta[self.n_noise :], noise, weights)
-        w_1, b_1, w_2, b_2, v, c = self._views(weights)
-        shape = (n_draws, n_rows, self.width)
-        first, second = self.buffer("first", shape, dtype), self.buffer("second", shape, dtype)
-        np.matmul(X, w_1, out=first)
-        bias_leaky(first, b_1)
-        np.matmul(first, w_2, out=second)
-        bias_leaky(second, b_2)
-        f = np.matmul(second, v[:, :, None])[:, :, 0]
-        f += c
-        self.kept = X, noise
-        return f
+        m_v, s_v, m_c, s_c = self._last(theta)
+        last = noise[:, self.n_hidden :]
+        v = m_v + s_v * last[:, :-1]
+        f = np.matmul(self._hidden(theta, X, noise), v[:, :, None])[:, :, 0]
+        return f + (m_c + s_c * last[:, -1:])
 
-    def adjoint(self, theta, d_f, gradient, n_wanted):
+    def moments(self, theta, X, noise):
+        """Mean and features of the process, estimated from networks.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (n_parameters,)
+        X : ndarray of shape (n_rows, n_inputs)
+        noise : ndarray of shape (n_networks, n_noise)
+            The last layer's is not used.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_rows,), float64
+        features : ndarray of shape (n_rows, n_features), float64
+            Products of rows are covariances.
+        """
+        n, rows = len(noise), len(X)
+        second = self._hidden(theta, X, noise)
+        m_v, s_v, m_c, s_c = self._last(theta)
+        self.through_means = second @ m_v
+        mean, deviations = centred(self.through_means.astype(np.float64), n)
+        features = self.buffer("features", (rows, n * (self.width + 1) + 1), np.float64)
+        units = features[:, : n * self.width].reshape(rows, n, self.width)
+        np.multiply(second.transpose(1, 0, 2), s_v * s_v.dtype.type(1 / np.sqrt(n)), out=units)
+        features[:, n * self.width : -1] = deviations.T
+        features[:, -1] = s_c
+        self.kept = X, noise
+        return mean + m_c, features
+
+    def draws(self, theta, n_wanted, n_draws, generator):
+        """Functions at the last rows of the last ``moments``, of its networks in turn.
+
+        Returns
+        -------
+        f : ndarray of shape (n_draws, n_wanted)
+        """
+        second = self._buffers["second"][:, -n_wanted:]
+        n = len(second)
+        noise = normals_like(generator, (n, -(-n_draws // n), self.width + 1), theta.dtype)
+        _, s_v, m_c, s_c = self._last(theta)
+        f = np.matmul(noise[:, :, :-1] * s_v, second.transpose(0, 2, 1))
+        f += self.through_means[:, None, -n_wanted:] + m_c
+        f += s_c * noise[:, :, -1:]
+        self.noise_of_draws = noise
+        return f.reshape(-1, n_wanted)[:n_draws]
+
+    def adjoint(self, theta, d_mean, d_features, d_draws, gradient):
         """Gradient in the parameters, into ``gradient``, and in the last rows of X.
 
         Parameters
         ----------
         theta : ndarray of shape (n_parameters,)
-        d_f : ndarray of shape (n_draws, n_rows)
+        d_mean : ndarray of shape (n_rows,)
+        d_features : ndarray of shape (n_rows, n_features)
+        d_draws : ndarray of shape (n_draws, n_wanted)
         gradient : ndarray of shape (n_parameters,)
             Overwritten.
-        n_wanted : int
-            How many rows of X, at its end, have a gradient.
 
         Returns
         -------
         d_X : ndarray of shape (n_wanted, n_inputs)
         """
         X, noise = self.kept
-        dtype = theta.dtype
-        weights = self._buffers["weights"]
+        n, dtype, n_wanted = len(noise), theta.dtype, d_draws.shape[1]
         first, second = self._buffers["first"], self._buffers["second"]
-        w_1, _, w_2, _, v, _ = self._views(weights)
-        d_weights = self.buffer("d_weights", noise.shape, dtype)
-        d_w_1, d_b_1, d_w_2, d_b_2, d_v, d_c = self._views(d_weights)
-        d_hidden = self.buffer("d_hidden", first.shape, dtype)
-        d_c[:, 0] = d_f.sum(axis=1)
-        np.matmul(d_f[:, None, :], second, out=d_v[:, None, :])
-        read_out_adjoint(second, d_f, v, d_hidden, d_b_2)
+        w_1, _, w_2, _ = self._views(self._buffers["weights"])
+        m_v, s_v, _, s_c = self._last(theta)
+        d_weights = self.buffer("d_weights", (n, self.n_hidden), dtype)
+        d_w_1, d_b_1, d_w_2, d_b_2 = self._views(d_weights)
+        # The draws, as many of each network.
+        each = self.noise_of_draws
+        d_each = np.zeros((n * each.shape[1], n_wanted), dtype)
+        d_each[: len(d_draws)] = d_draws
+        d_each = d_each.reshape(n, each.shape[1], n_wanted)
+        d_s_v = np.einsum("nrj,nrj->j", each[:, :, :-1], d_each @ second[:, -n_wanted:])
+        d_units = np.matmul(d_each.transpose(0, 2, 1), each[:, :, :-1] * s_v)
+        # The moments.
+        d_means = centred_adjoint(d_mean, d_features[:, n * self.width : -1].T, n).astype(dtype)
+        d_means[:, -n_wanted:] += d_each.sum(axis=1)
+        d_hidden = self.buffer("d_hidden", second.shape, dtype)
+        d_scale = np.empty(self.width, dtype)
+        scale = s_v * dtype.type(1 / np.sqrt(n))
+        features_adjoint(second, d_features, d_means, d_units, m_v, scale, d_hidden, d_b_2, d_scale)
+        d_m_v = d_means.ravel() @ second.reshape(-1, self.width)
         np.matmul(first.transpose(0, 2, 1), d_hidden, out=d_w_2)
         # ``second`` is not needed any more: its memory takes the next gradient.
         d_first = second
         np.matmul(d_hidden, w_2.transpose(0, 2, 1), out=d_first)
         bias_leaky_adjoint(first, d_first, d_b_1)
         np.matmul(X.T, d_first, out=d_w_1)
+        means, scales = gradient[: self.n_noise], gradient[self.n_noise :]
         draw_weights_adjoint(
-            theta[self.n_noise :], noise, d_weights, gradient[: self.n_noise],
-            gradient[self.n_noise :],
+            theta[self.n_noise : self.n_noise + self.n_hidden], noise[:, : self.n_hidden],
+            d_weights, means[: self.n_hidden], scales[: self.n_hidden],
         )  # fmt: skip
+        means[self.n_hidden : -1], means[-1] = d_m_v, d_means.sum()
+        scales[self.n_hidden : -1] = d_s_v * s_v + d_scale * scale
+        scales[-1] = s_c * (d_features[:, -1].sum() + np.sum(d_each * each[:, :, -1:]))
         wanted = d_first[:, len(X) - n_wanted :]
         return np.matmul(wanted, w_1.transpose(0, 2, 1)).sum(axis=0)
-
-
-class SamplerPrior(_Prior):
-    """Neural sampler: f = v'leaky(W₂ leaky(W₁x + U z + b₁) + b₂) + c, with z ~ N(0, I).
-
-    Parameters are W₁, U, b₁, W₂, b₂, v, c, one after the other.
-
-    Parameters
-    ----------
-    n_inputs, width : int
-    n_noise : int, default=10
-        Normal variables z of a function.
-    """
-
-    def __init__(self, n_inputs, width, n_noise=10):
-        super().__init__(n_inputs, width)
-        self.n_noise = n_noise
-        self.shapes = [
-            (n_inputs, width), (n_noise, width), (width,), (width, width), (width,), (width,), (1,),
-        ]  # fmt: skip
-        self.n_parameters = sum(int(np.prod(shape)) for shape in self.shapes)
-
-    def blocks(self):
-        """Names and sizes of the blocks of parameters."""
-        return {"prior weights": self.n_parameters}
-
-    def _views(self, flat):
-        views, begin = [], 0
-        for shape in self.shapes:
-            size = int(np.prod(shape))
-            views.append(flat[begin : begin + size].reshape(shape))
-            begin += size
-        return views
-
-    def start(self, X, generator):
-        """Parameters whose draws have variance one over the rows of X, mean zero."""
-        theta = generator.standard_normal(self.n_parameters)
-        w_1, u, _, w_2, b_2, v, c = self._views(theta)
-        w_1 *= np.sqrt(2.0 / self.n_inputs)
-        u *= np.sqrt(2.0 / self.n_noise)
-        w_2 *= np.sqrt(2.0 / self.width)
-        b_2 *= 0.3
-        v *= np.sqrt(1.0 / self.width)
-        c[:] = 0
-        f = self.forward(theta, X, self.draw_noise(generator, 200, np.float64))
-        v /= np.sqrt(f.var(axis=0).mean())
-        c[:] = -self.forward(theta, X, self.draw_noise(generator, 200, np.float64)).mean()
-        return theta
-
-    def forward(self, theta, X, noise):
-        """Functions at rows, as :meth:`BNNPrior.forward`."""
-        n_draws, n_rows, dtype = len(noise), len(X), theta.dtype
-        w_1, u, b_1, w_2, b_2, v, c = self._views(theta)
-        shape = (n_draws, n_rows, self.width)
-        first, second = self.buffer("first", shape, dtype), self.buffer("second", shape, dtype)
-        first[:] = X @ w_1
-        bias_leaky(first, noise @ u + b_1)
-        np.matmul(first.reshape(-1, self.width), w_2, out=second.reshape(-1, self.width))
-        bias_leaky(second, np.tile(b_2, (n_draws, 1)))
-        self.kept = X, noise
-        return second @ v + c
-
-    def adjoint(self, theta, d_f, gradient, n_wanted):
-        """Gradients, as :meth:`BNNPrior.adjoint`."""
-        X, noise = self.kept
-        w_1, _, _, w_2, _, v, _ = self._views(theta)
-        d_w_1, d_u, d_b_1, d_w_2, d_b_2, d_v, d_c = self._views(gradient)
-        first, second = self._buffers["first"], self._buffers["second"]
-        d_hidden = self.buffer("d_hidden", first.shape, theta.dtype)
-        d_bias = self.buffer("d_bias", (len(noise), self.width), theta.dtype)
-        flat = (-1, self.width)
-        d_c[0] = d_f.sum()
-        d_v[:] = d_f.reshape(-1) @ second.reshape(flat)
-        read_out_adjoint(second, d_f, np.tile(v, (len(noise), 1)), d_hidden, d_bias)
-        d_b_2[:] = d_bias.sum(axis=0)
-        np.matmul(first.reshape(flat).T, d_hidden.reshape(flat), out=d_w_2)
-        d_first = second
-        np.matmul(d_hidden.reshape(flat), w_2.T, out=d_first.reshape(flat))
-        bias_leaky_adjoint(first, d_first, d_bias)
-        d_b_1[:] = d_bias.sum(axis=0)
-        d_u[:] = noise.T @ d_bias
-        over_draws = d_first.sum(axis=0)
-        d_w_1[:] = X.T @ over_draws
-        return over_draws[len(X) - n_wanted :] @ w_1.T

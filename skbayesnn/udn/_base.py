@@ -10,7 +10,6 @@ from skbayesnn._validation import (
     InvalidParameterError,
     Options,
     check_sample_weight,
-    location_and_scale,
     positive,
 )
 from skbayesnn.numerics.random import spawn_generators
@@ -24,10 +23,12 @@ from skbayesnn.training.settings import (
 )
 from skbayesnn.udn.depth import CategoricalDepth, PointMass, TruncatedPoisson
 from skbayesnn.udn.inference import DepthInference
+from skbayesnn.udn.inputs import NormalScores, OneScale
 from skbayesnn.udn.layers import KINDS, Architecture
 from skbayesnn.udn.network import Network
 
-EPOCHS, PATIENCE, MOST_STEPS = 500, 200, 30_000
+EPOCHS, LEAST_EPOCHS, IMAGE_EPOCHS = 500, 90, 30
+MOST_WORK, PATIENCE = 512_000, 0.4
 
 
 class Pair:
@@ -45,7 +46,7 @@ class Pair:
 
 
 CONSTRAINTS = {
-    "width": [positive(Integral)],
+    "width": [positive(Integral), Options(("auto",))],
     "layer_generator": [Options(tuple(KINDS))],
     "image_shape": [Options((None,)), Pair()],
     "depth_prior": [Options(("poisson", "categorical", "point"))],
@@ -57,22 +58,38 @@ CONSTRAINTS = {
 }
 
 
-def automatic(n_rows):
-    """What "auto" stands for with a number of rows to train on.
-
-    Batches of a sixteenth of the rows, of 32 to 256, and 500 epochs of them; fewer where these
-    were more than 30,000 steps. The patience is two fifths of the epochs.
-    """
-    batch_size = int(np.clip(n_rows // 16, 32, 256))
-    n_batches = -(-n_rows // batch_size)
-    n_steps = min(EPOCHS * n_batches, MOST_STEPS)
-    return Automatic(batch_size, n_steps, PATIENCE * n_steps // EPOCHS, early_stopping=True)
-
-
 class UnboundedDepthMixin:
     """Fit of the network; subclasses turn targets into numbers and outputs into predictions."""
 
-    def _architecture(self, n_inputs, n_outputs, n_variances):
+    def _settings(self, n_rows):
+        """Put numbers in place of "auto" for a number of rows to train on.
+
+        Batches of a sixteenth of the rows, of 32 to 256. 30 epochs of images, always to the end;
+        500 of tables, but no more steps, times units of a layer, than ``MOST_WORK``, nor fewer
+        than 90 epochs, with a patience of two fifths of them.
+        """
+        size = int(np.clip(n_rows // 16, 32, 256))
+        n_batches = -(-n_rows // min(size, n_rows))
+        if self.layer_generator == "convolutional":
+            epochs = patience = IMAGE_EPOCHS
+        else:
+            width = self._network.architecture.width
+            epochs = int(np.clip(MOST_WORK / (width * n_batches), LEAST_EPOCHS, EPOCHS))
+            patience = round(PATIENCE * epochs)
+        n_steps, patience = epochs * n_batches, patience * n_batches
+        return training_settings(
+            self, n_rows, Automatic(size, n_steps, patience, early_stopping=True)
+        )
+
+    def _width(self, n_rows):
+        """Units a layer: "auto" takes more for many rows, fewer for images."""
+        if not isinstance(self.width, str):
+            return int(self.width)
+        if self.layer_generator == "convolutional":
+            return 16
+        return int(32 * np.clip(2 ** np.floor(np.log2(n_rows / 1000)), 1, 4))
+
+    def _architecture(self, n_inputs, n_rows, likelihood):
         height, width, channels = 1, 1, n_inputs
         if self.layer_generator == "convolutional":
             if self.image_shape is None:
@@ -86,7 +103,7 @@ class UnboundedDepthMixin:
                 f"'image_shape'={self.image_shape} does not fit the {n_inputs} features of X."
             )
         return Architecture(
-            self.layer_generator, n_inputs, self.width, n_outputs, n_variances, height, width
+            self.layer_generator, n_inputs, self._width(n_rows), likelihood, height, width
         )
 
     def _new_depth(self):
@@ -97,19 +114,18 @@ class UnboundedDepthMixin:
         return TruncatedPoisson(self.prior_depth, rate=min(1.0, 0.3 * (self.max_depth - 1) + 1e-2))
 
     def _learn_input_scale(self, X, weights):
-        self._X_offset, self._X_scale = 0.0, 1.0
+        self._X_map = None
         if self.normalize_X and self.layer_generator == "convolutional":
-            each = np.repeat(weights, X.shape[1])
-            self._X_offset, self._X_scale = location_and_scale(X.ravel(), "X", each)
+            self._X_map = OneScale(X, weights)
         elif self.normalize_X:
-            self._X_offset, self._X_scale = location_and_scale(X, "X", weights)
+            self._X_map = NormalScores(X, weights)
 
     def _scaled(self, X):
-        return (X - self._X_offset) / self._X_scale
+        return X if self._X_map is None else self._X_map(X)
 
-    def _initialise(self, n_inputs, n_outputs, n_variances):
+    def _initialise(self, n_inputs, n_rows, likelihood):
         start, self._shuffle, split = spawn_generators(self.random_state, 3)
-        architecture = self._architecture(n_inputs, n_outputs, n_variances)
+        architecture = self._architecture(n_inputs, n_rows, likelihood)
         self._network = Network(architecture, start, self.weight_scale)
         self._depth = self._new_depth()
         self._depth_memory = np.zeros(0)
@@ -128,7 +144,7 @@ class UnboundedDepthMixin:
         self._learn_target_scale(targets[rows], weights[rows])
         data = self._scaled(X), self._scaled_targets(targets), weights
         held_out = tuple(part[other] for part in data) if holding else None
-        settings = training_settings(self, len(X[rows]), automatic(len(X[rows])))
+        settings = self._settings(len(X[rows]))
         refit = holding and self.refit
         tasks = CallbackTasks(
             self, *shown, settings.n_epochs * (2 if refit else 1), self._fitted_so_far
@@ -148,23 +164,22 @@ class UnboundedDepthMixin:
 
     def _refit(self, data, n_epochs, tasks):
         """Go on with all rows, noise and temperature held at what was learned."""
-        q = self._depth.probabilities()
-        self._network.grow(len(q))
+        depth = self._depth.support
+        self._network.grow(depth)
         self._network.adam.reset()
         inference = DepthInference(
-            self._network, self._depth, *data, self.max_depth,
-            noise=self._network.log_variances(len(q)),
-        )  # fmt: skip
-        n_rows = inference.n_rows
-        settings = training_settings(self, n_rows, automatic(n_rows))
-        settings = replace(settings, n_epochs=n_epochs, early_stopping=False)
-        self._run(inference, settings, self.schedule, tasks)
+            self._network, self._depth, *data, self.max_depth, noise=self._kept_noise(depth)
+        )
+        part, rate = self._refit_part_and_rate
+        settings = self._settings(inference.n_rows)
+        settings = replace(settings, n_epochs=max(1, round(part * n_epochs)), early_stopping=False)
+        self._run(inference, settings, self.schedule, tasks, rate)
 
-    def _run(self, inference, settings, schedule, tasks=None):
+    def _run(self, inference, settings, schedule, tasks=None, rate=1.0):
         record = train(
             inference,
             n_epochs=settings.n_epochs,
-            learning_rate=self.learning_rate,
+            learning_rate=rate * self.learning_rate,
             generator=self._shuffle,
             batch_size=settings.batch_size,
             schedule=schedule,
@@ -195,7 +210,7 @@ class UnboundedDepthMixin:
             self.max_depth, n_total=self.n_samples_seen_,
         )  # fmt: skip
         inference.mean_log_likelihood = self._depth_memory
-        settings = training_settings(self, len(X), automatic(len(X)))
+        settings = self._settings(len(X))
         self._run(inference, replace(settings, n_epochs=1, early_stopping=False), "constant")
         self._depth_memory = inference.mean_log_likelihood
         self._publish()

@@ -17,6 +17,7 @@ from skbayesnn._typing import ArrayLike, FloatArray, Schedule, Seed
 from skbayesnn._validation import Options, check_parameters
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.udn._base import CONSTRAINTS, UnboundedDepthMixin
+from skbayesnn.udn.likelihoods import Likelihood
 
 
 class Mapping:
@@ -44,16 +45,22 @@ class UDNClassifier(
     eq. 7). Layers are created as the posterior asks for them. Probabilities are averaged
     over the posterior of the depth (eq. 11).
 
-    Three things differ from the paper. A new layer starts as a pass-through, and for dense
+    This differs from the paper in four ways. A new layer starts as a pass-through, and for dense
     layers the prior of its weights is centred there: ``N(I, weight_scale²)``, where the
     paper has N(0, I). The depth posterior maximises the bound given the value of each depth,
     instead of following a gradient at a tenth of the learning rate. Heads take full steps,
-    whatever the probability of their depth.
+    whatever the probability of their depth; since a head meets the layers below it as they are,
+    the maximiser is the same. One depth more than the posterior supports, and at least five, are
+    always trained, with a hundredth of the last depth's weight in the layers that they share.
+
+    Weights are at their posterior mean, so that probabilities are too certain. Rows are held out
+    to stop in time, and to choose one temperature for the logits.
 
     Parameters
     ----------
-    width : int, default=32
-        Units of each hidden layer; channels, for convolutional layers.
+    width : int or "auto", default="auto"
+        Units of each hidden layer. "auto" takes 32 for fewer than 2000 rows, 64 for fewer than
+        4000 and 128 for more; of channels, for convolutional layers, 16.
     layer_generator : {"dense", "residual", "convolutional"}, default="dense"
         What a new layer is: ``relu(h W + b)``; ``h + relu(h W + b) U``; or the latter on the
         3 × 3 neighbourhoods of every pixel.
@@ -76,26 +83,30 @@ class UDNClassifier(
     batch_size : int or "auto", default="auto"
         Rows a step. "auto" takes a sixteenth of the rows, but at least 32 and at most 256.
     max_iter : int or "auto", default="auto"
-        Epochs: passes over the rows. "auto" takes 500, or as many as make 30,000 steps where
-        that are fewer; ``refit`` adds its own.
+        Epochs: passes over the rows. "auto" takes 500, or as many as make 512,000 / width steps
+        where that are fewer, but at least 90; for convolutional layers 30. ``refit`` adds its
+        own.
     early_stopping : bool or "auto", default="auto"
         Hold out rows, stop when their mean log density has not risen for ``n_iter_no_change``
-        epochs, and put back the best parameters. "auto" does. Their
-        log loss also sets ``temperature_``.
+        epochs, and put back the best parameters. "auto" does. What noise or
+        temperature predictions need is learned from those rows.
     refit : bool, default=True
-        Fit to all rows at the end: after early stopping, go on with them for as many epochs as
-        the best took. What the held-out rows told, and the scales of the training part, are kept.
+        Fit to all rows at the end: after early stopping, go on with them: a regressor for as many
+        epochs as the best took, a classifier for a tenth of these at a tenth of the learning
+        rate. What the held-out rows told, and the scales of the training part, are kept.
     validation_fraction : float, default=0.1
         Part of the rows held out.
     n_iter_no_change : int or "auto", default="auto"
         Epochs without a better held-out score before training stops. "auto" takes two fifths
-        of ``max_iter``'s "auto".
+        of ``max_iter``'s "auto", and all of it for convolutional layers.
     tol : float, default=0.0
         Least rise of the held-out score, in nats a row, that counts.
     class_weight : dict, "balanced" or None, default=None
         Factor on the weight of the rows of each class, as elsewhere in scikit-learn.
     normalize_X : bool, default=True
-        Standardise the inputs inside. Images get one mean and one scale.
+        Standardise the inputs inside. Columns of tables are replaced by normal scores (the
+        normal quantiles of their ranks, interpolated, and continued by lines beyond the rows
+        that were seen); images get one mean and one scale.
     random_state : int, numpy.random.RandomState or None, default=None
         Seed of all that is random: starting weights, order of the rows, rows held out.
 
@@ -109,8 +120,8 @@ class UDNClassifier(
     n_layers_ : int
         Largest depth with positive probability.
     temperature_ : float
-        What logits are divided by, the same for all depths: the value with the best log loss on
-        the held-out rows; 1 without them.
+        What logits are divided by, the same for all depths: the value of at least 1 with the
+        best log loss on the held-out rows; 1 without them.
     loss_curve_ : list of float
         Minus the objective, a row, in nats of the standardised target, of each epoch.
     validation_scores_ : list of float
@@ -146,10 +157,13 @@ class UDNClassifier(
     True
     """
 
+    # Without noise to hold, training that goes on at the full rate learns labels by heart.
+    _refit_part_and_rate = 0.1, 0.1
+
     def __init__(
         self,
         *,
-        width: int = 32,
+        width: int | Literal["auto"] = "auto",
         layer_generator: Literal["dense", "residual", "convolutional"] = "dense",
         image_shape: tuple[int, ...] | None = None,
         depth_prior: Literal["poisson", "categorical", "point"] = "poisson",
@@ -225,7 +239,7 @@ class UDNClassifier(
         X, y, weights = self._weighted(X, y, sample_weight)
         self.classes_, codes = np.unique(y, return_inverse=True)
         self.temperature_ = 1.0
-        split = self._initialise(X.shape[1], len(self.classes_), 0)
+        split = self._initialise(*X.shape[::-1], Likelihood("softmax", len(self.classes_)))
         weights = (
             weights
             * compute_class_weight(
@@ -241,8 +255,15 @@ class UDNClassifier(
     def _scaled_targets(self, targets):
         return targets
 
+    def _kept_noise(self, depth):
+        return None
+
     def _calibrate(self, X, targets, weights):
-        """Choose the temperature by the log loss of the held-out rows."""
+        """Choose the temperature by the log loss of the held-out rows.
+
+        Not below 1: training stopped where these rows were predicted best, so that they look
+        easier than they are.
+        """
         logits = self._network.outputs(X, self._depth.support)
         q, rows = self._depth.probabilities(), np.arange(len(X))
         codes = targets[:, 0].astype(int)
@@ -251,7 +272,7 @@ class UDNClassifier(
             log_p = log_softmax(logits / np.exp(log_temperature), axis=2)[:, rows, codes]
             return -weights @ logsumexp(log_p, axis=0, b=q[:, None])
 
-        self.temperature_ = float(np.exp(minimize_scalar(loss, bounds=(-3, 3)).x))
+        self.temperature_ = float(np.exp(minimize_scalar(loss, bounds=(0, 3)).x))
 
     @one_blas_thread
     def partial_fit(
@@ -307,7 +328,7 @@ class UDNClassifier(
         if not known.all() or np.any(self.classes_[codes] != y):
             raise ValueError(f"y has labels that are not in classes={self.classes_!r}.")
         if first:
-            self._initialise(X.shape[1], len(self.classes_), 0)
+            self._initialise(*X.shape[::-1], Likelihood("softmax", len(self.classes_)))
             self._learn_input_scale(X, weights)
         weights = (
             weights

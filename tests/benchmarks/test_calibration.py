@@ -167,6 +167,20 @@ def test_a_report_is_made_and_checked(monkeypatch, tmp_path, capsys):
         assert part in printed
 
 
+def test_the_committed_report_is_of_this_code():
+    """Its data are simulated again; ``python benchmarks/calibration.py`` makes a new one."""
+    assert calibration.stale(calibration.REPORT.read_text()) == []
+
+
+def test_slow_cases_have_fewer_simulations_and_approximations_many_or_none():
+    assert calibration.number_of(CASES[FAST], 40) == 40
+    assert calibration.number_of(CASES["moving erf"], 40) == 10
+    assert calibration.number_of(CASES["moving erf"], 2) == 2
+    assert calibration.number_of(CASES["SIP"], 40) == 0
+    assert calibration.number_of(CASES["SIP"], 200) == 20
+    assert calibration.verdicts([CASES["SIP"]], 40, None) == []
+
+
 def test_a_fit_that_fails_is_counted(monkeypatch):
     def ranks(case, index):
         if index == 3:

@@ -1,9 +1,10 @@
-"""The exact output: the bound over all rows, and predictions given all rows."""
+"""The exact output: the objective over all rows, and predictions given all rows."""
 
 import pickle
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from scipy.stats import multivariate_normal
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
@@ -19,6 +20,7 @@ from skbayesnn.dwp.collapsed import (
 from skbayesnn.dwp.kernels import squared_exponential
 from skbayesnn.dwp.plan import make_plan
 from skbayesnn.dwp.prediction import ExactOutput, SparseOutput, sparse_loss
+from skbayesnn.dwp.start import log_evidence, relevance_prior
 
 SMALL = {
     "ab-gw, two targets": ob.LayerSizes(2, 2, 4, 6, 2, "ab-gw"),
@@ -121,7 +123,7 @@ def test_annealing_weighs_the_divergences_alone():
 
 
 @pytest.mark.parametrize("n_layers", [0, 2])
-def test_bound_is_above_that_of_pseudo_observations(n_layers):
+def test_objective_is_above_the_bound_of_pseudo_observations(n_layers):
     """Whatever the pseudo-observations; the best ones at all rows leave no gap."""
     a = ob.LayerSizes(2, 1, 7, 2, n_layers, "ab-gw")
     theta, X, Y, noise = random_model(a, n_draws=1)
@@ -165,18 +167,30 @@ def test_each_draw_predicts_as_scikit_learn_does_given_its_features(n_layers):
 def test_without_hidden_layers_it_is_the_exact_gaussian_process():
     X, y = wave()
     y = y + np.cos(X[:, 1])
+    target = ((y - y.mean()) / y.std())[:, None]
     model = quick(n_layers=0, max_iter=300).fit(X, y)
-    kernel = ConstantKernel() * RBF(np.ones(2)) + WhiteKernel(0.1)
-    gp = GaussianProcessRegressor(kernel, normalize_y=True).fit(X, y)
+    scale = y.std()
+    kernel = ConstantKernel(model.signal_variance_ / scale**2) * RBF(model.length_scales_)
+    kernel += WhiteKernel(model.noise_variance_ / scale**2)
+    gp = GaussianProcessRegressor(kernel, normalize_y=True, optimizer=None).fit(X, y)
     new = wave(20, seed=1)[0]
     mean, std = gp.predict(new, return_std=True)
     ours, our_std = model.predict(new, return_std=True)
-    # Both at the maximum of the evidence, which is flat: a thousandth of the spread of y.
-    np.testing.assert_allclose(ours, mean, atol=3e-3)
-    np.testing.assert_allclose(our_std, std, rtol=0.03)
-    np.testing.assert_allclose(
-        -model.loss_curve_[-1], gp.log_marginal_likelihood_value_ / 60, atol=1e-3
+    np.testing.assert_allclose(ours, mean, rtol=1e-6)
+    np.testing.assert_allclose(our_std, std, rtol=1e-6)
+    # The objective is the evidence and the log prior, at its maximum but for the last step.
+    lengths = np.log(model.length_scales_ / X.std(axis=0))
+    prior = relevance_prior(lengths, 0.5)[0]
+    expected = (gp.log_marginal_likelihood_value_ - prior) / 60
+    np.testing.assert_allclose(-model.loss_curve_[-1], expected, atol=1e-4)
+    best = minimize(
+        lambda t: (
+            log_evidence(t, (X - X.mean(axis=0)) / X.std(axis=0), target, np.ones(60))[0]
+            + relevance_prior(t[:2], 0.5)[0] / 60
+        ),
+        np.r_[lengths, np.log([model.signal_variance_, model.noise_variance_]) - 2 * np.log(scale)],
     )
+    np.testing.assert_allclose(-model.loss_curve_[-1], -best.fun, atol=1e-3)
 
 
 def test_blocks_and_cache_change_nothing(monkeypatch):
@@ -244,7 +258,7 @@ def test_held_out_rows_are_scored_given_the_others(output):
     assert model.n_samples_seen_ == 72
 
 
-def test_steps_with_all_rows_raise_their_bound(monkeypatch):
+def test_steps_with_all_rows_raise_their_objective(monkeypatch):
     monkeypatch.setattr("skbayesnn.dwp.inference.POINTS", 60)
     rng = np.random.default_rng(0)
     X = rng.uniform(-6, 6, (200, 1))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import halfcauchy
 
 from skbayesnn.dwp import objective as ob
 from skbayesnn.dwp import start as st
@@ -197,7 +198,7 @@ def test_evidence_gradient_and_fit():
         e = 1e-6 * np.eye(4)[j]
         ends = st.log_evidence(theta + e, X, Y, ones)[0] - st.log_evidence(theta - e, X, Y, ones)[0]
         np.testing.assert_allclose(exact[j], ends / 2e-6, atol=1e-8)
-    found, _ = st.fit_gaussian_process(X, Y, ones)
+    found, _ = st.fit_gaussian_process(X, Y, ones, rng)
     assert found[1] > found[0] + 1.5  # the second input does not matter
     assert 0.07 < np.exp(0.5 * found[-1]) < 0.14
 
@@ -208,12 +209,48 @@ def test_rows_that_come_again_without_noise_are_found():
     X = rng.normal(size=(100, 3))
     Y = X[:, :1] + 0.7 * rng.normal(size=(100, 1))
     theta, loss = st.fit_gaussian_process(
-        np.vstack([X, X[:15]]), np.vstack([Y, Y[:15]]), np.ones(115)
+        np.vstack([X, X[:15]]), np.vstack([Y, Y[:15]]), np.ones(115), rng
     )
     assert np.exp(theta[-1]) < 1e-6
     assert loss < 0.6
-    theta, _ = st.fit_gaussian_process(X, Y, np.ones(len(X)))
+    theta, _ = st.fit_gaussian_process(X, Y, np.ones(len(X)), rng)
     assert np.exp(theta[-1]) > 0.2
+
+
+def test_prior_of_the_length_scales():
+    """Half-Cauchy inverse length scales: their density by scipy, times that of the log."""
+    scales = np.array([0.5, 3.0])
+    value, gradient = st.relevance_prior(np.log(scales), 0.2)
+    # The density of log l is that of 1/l times 1/l; least at l = 1/0.2, where the value is zero.
+    expected = [-halfcauchy.logpdf(1 / x, scale=0.2) + np.log(x) for x in (scales, 5.0)]
+    np.testing.assert_allclose(value, (expected[0] - expected[1]).sum(), rtol=1e-12)
+    for j in range(2):
+        e = 1e-6 * np.eye(2)[j]
+        ends = [st.relevance_prior(np.log(scales) + s * e, 0.2)[0] for s in (1, -1)]
+        np.testing.assert_allclose(gradient[j], (ends[0] - ends[1]) / 2e-6, rtol=1e-7)
+
+
+def test_many_inputs_of_which_two_matter():
+    """The evidence alone finds noise of 0.05 instead of 0.3 here, 0.23 with the prior."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 60))
+    Y = (np.sin(2 * X[:, :1]) + X[:, 1:2] + 0.3 * rng.normal(size=(150, 1))) / 1.2
+    theta, _ = st.fit_gaussian_process(X, Y, np.ones(150), rng)
+    assert set(np.argsort(theta[:-2])[:2]) == {0, 1}
+    assert np.sort(theta[:-2])[2] > theta[1] + 1.0
+    assert 0.2 < 1.2 * np.exp(0.5 * theta[-1]) < 0.36
+
+
+def test_race_on_some_rows(monkeypatch):
+    """The winner goes on with all rows, to where all of them lead."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 2))
+    Y = np.sin(2 * X[:, :1]) + 0.1 * rng.normal(size=(120, 1))
+    whole, loss = st.fit_gaussian_process(X, Y, np.ones(120), rng)
+    monkeypatch.setattr("skbayesnn.dwp.start._RACE_ROWS", 40)
+    raced, again = st.fit_gaussian_process(X, Y, np.ones(120), rng)
+    np.testing.assert_allclose(again, loss, atol=1e-4)
+    np.testing.assert_allclose(raced[0], whole[0], atol=0.05)
 
 
 def test_inducing_rows_are_spread_and_distinct():
@@ -233,7 +270,7 @@ def test_start_passes_the_inputs_through(n_layers, posterior):
     a = ob.LayerSizes(2, 1, 20, 2, n_layers, posterior)
     p = a.views(np.zeros(a.size()))
     st.start(a, p, X, Y, np.ones(60), rng)
-    theta, _ = st.fit_gaussian_process(X, Y, np.ones(len(X)))
+    theta, _ = st.fit_gaussian_process(X, Y, np.ones(len(X)), rng)
     run = ob.Pass(a, p, X, ob.draw_noise(a, rng, 8, 60))
     wanted = squared_exponential(X * np.exp(-theta[:2]), X * np.exp(-theta[:2]), 0.0)
     for d in range(8):

@@ -152,9 +152,10 @@ def test_streams():
     X, y = wave(120)
     a, b = quick(), quick()
     for part in (slice(0, 60), slice(60, 120)):
-        a.partial_fit(X[part], y[part], np.full(60, 2.0))
-        b.partial_fit(np.tile(X[part], (2, 1)), np.tile(y[part], 2))
-    assert a.n_samples_seen_ == b.n_samples_seen_ == 240
+        counts = np.r_[np.full(4, 2), np.ones(56)].astype(int)
+        a.partial_fit(X[part], y[part], counts)
+        b.partial_fit(X[part].repeat(counts, axis=0), y[part].repeat(counts))
+    assert a.n_samples_seen_ == b.n_samples_seen_ == 128
     np.testing.assert_allclose(a.predict(X), b.predict(X), atol=0.1)
 
 

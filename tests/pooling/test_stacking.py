@@ -114,10 +114,12 @@ def test_out_of_fold_densities_are_those_of_fits_to_the_other_rows():
 def test_a_density_from_quantiles_is_close_to_the_density():
     X, y = np.zeros((2000, 1)), np.random.default_rng(0).normal(size=2000)
     law = MemberLaw(Quantiles().fit(X, y), TargetSpread(y)).predict_distribution(X)
-    # Kernels widen the law a little; beyond the outermost quantiles its tails are too thin.
+    # Kernels by Silverman's rule for a tenth of the rows, 200, add their variance; a hundred
+    # quantiles in place of the law cost some per cent in the tails.
+    wider = stats.norm(scale=np.sqrt(1.0 + (0.9 * 200**-0.2) ** 2))
     points = np.linspace(-2, 2, 9)
     density = np.exp(law[:1].logpdf(points[None]))[0]
-    np.testing.assert_allclose(density, stats.norm.pdf(points), rtol=0.12)
+    np.testing.assert_allclose(density, wider.pdf(points), rtol=0.08)
     assert stats.norm.logpdf(y).mean() - 0.02 < law.logpdf(y).mean() < stats.norm.logpdf(y).mean()
 
 

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from skbayesnn.sip.conditional import EmpiricalConditional
+from skbayesnn.sip.conditional import FeatureConditional
 from skbayesnn.sip.discriminator import Discriminator
 from skbayesnn.sip.leaky_network import LeakyNetwork
 from skbayesnn.sip.model import SparseImplicitProcess
 from skbayesnn.sip.objective import power_log_likelihood
-from skbayesnn.sip.priors import BNNPrior, SamplerPrior
+from skbayesnn.sip.priors import BNNPrior
+from skbayesnn.sip.sampler import SamplerPrior
 
 # Central differences with a step of 1e-6: truncation 1e-12, rounding 1e-10 of the value.
 STEP, TOLERANCE = 1e-6, 1e-7
@@ -54,38 +55,49 @@ def test_priors(kind):
     prior = kind(2, 4)
     X, noise = rng.normal(size=(5, 2)), rng.normal(size=(6, prior.n_noise))
     theta = prior.start(X, rng)
-    d_f = rng.normal(size=(6, 5))
+    shapes = [part.shape for part in prior.moments(theta, X, noise)]
+    # Five draws of six networks; and thirteen, two or three of each, where there are as many.
+    n_draws = 13 if kind is BNNPrior else 5
+    weights = [rng.normal(size=shape) for shape in (*shapes, (n_draws, 2))]
 
     def value():
-        return float(np.sum(d_f * prior.forward(theta, X, noise)))
+        moments = prior.moments(theta, X, noise)
+        draws = prior.draws(theta, 2, n_draws, np.random.default_rng(1))
+        return float(
+            sum(np.sum(w * part) for w, part in zip(weights, (*moments, draws), strict=True))
+        )
 
     gradient = np.empty_like(theta)
     value()
-    d_last = prior.adjoint(theta, d_f, gradient, 2).copy()
+    d_last = prior.adjoint(theta, *weights, gradient).copy()
     assert_gradient(gradient, value, theta)
     assert_gradient(d_last, value, X[3:])
 
 
-@pytest.mark.parametrize("n_inducing", [3, 9])  # fewer and more than the draws
-def test_conditional(n_inducing):
+@pytest.mark.parametrize("n_features", [3, 9])  # fewer and more than the inducing values
+def test_conditional(n_features):
     rng = np.random.default_rng(0)
-    f_x, f_z = rng.normal(size=(6, 4)), rng.normal(size=(6, n_inducing))
-    u, d_means, d_variances = (
-        rng.normal(size=(5, n_inducing)), rng.normal(size=(5, 4)), rng.normal(size=4),
+    mean, features = rng.normal(size=9), rng.normal(size=(9, n_features))
+    u, d_means, d_variances, d_covariance = (
+        rng.normal(size=(6, 5)), rng.normal(size=(6, 4)), rng.normal(size=4),
+        rng.normal(size=(5, 5)),
     )  # fmt: skip
+    d_covariance += d_covariance.T
+
+    def moments():
+        conditional = FeatureConditional(mean[4:], features[4:], 0.05)
+        a = conditional.coefficients(u)
+        return conditional, a, conditional.moments(mean[:4], features[:4], a)
 
     def value():
-        conditional = EmpiricalConditional(f_z, 0.05)
-        means, variances = conditional.moments(f_x, conditional.coefficients(u))
-        return float(np.sum(d_means * means) + np.sum(d_variances * variances))
+        conditional, _, (means, variances) = moments()
+        covariance = np.sum(d_covariance * conditional.covariance_z)
+        return float(np.sum(d_means * means) + np.sum(d_variances * variances) + covariance)
 
-    conditional = EmpiricalConditional(f_z, 0.05)
-    coefficients = conditional.coefficients(u)
-    conditional.moments(f_x, coefficients)
-    d_f_x, d_f_z, d_u = conditional.adjoint(u, coefficients, d_means, d_variances)
-    assert_gradient(d_f_x, value, f_x)
-    assert_gradient(d_f_z, value, f_z)
-    assert_gradient(d_u, value, u)
+    conditional, a, _ = moments()
+    found = conditional.adjoint(a, d_means, d_variances, d_covariance)
+    for d_part, part in zip(found, (mean, features, u), strict=True):
+        assert_gradient(d_part, value, part)
 
 
 @pytest.mark.parametrize("alpha", [0.3, 1.0])
@@ -110,34 +122,38 @@ def new_discriminator(rng, n_inducing):
     discriminator.theta[:] += rng.normal(size=discriminator.theta.size)
     for _ in range(3):
         discriminator.learn_moments(
-            rng.normal(size=(20, n_inducing)), 1 + 2 * rng.normal(size=(20, n_inducing)), 0.3
+            rng.normal(size=(20, n_inducing)), np.ones(n_inducing), 4 * np.eye(n_inducing), 0.3
         )
     return discriminator
 
 
-def gaussian_kl(u, v, blur):
-    """KL of the Gaussians with the moments of u and of v."""
-    identity = blur**2 * np.eye(u.shape[1])
-    c_u, c_v = (np.cov(a.T, ddof=0) + identity for a in (u, v))
-    shift = u.mean(axis=0) - v.mean(axis=0)
-    inner = np.trace(np.linalg.solve(c_v, c_u + np.outer(shift, shift))) - u.shape[1]
+def gaussian_kl(m_u, c_u, m_v, c_v):
+    """KL of two Gaussians."""
+    shift = m_u - m_v
+    inner = np.trace(np.linalg.solve(c_v, c_u + np.outer(shift, shift))) - len(m_u)
     return 0.5 * (inner + np.linalg.slogdet(c_v)[1] - np.linalg.slogdet(c_u)[1])
 
 
 def test_gaussian_divergence():
     # Moments of these draws alone: the divergences are functions of the draws.
     rng = np.random.default_rng(0)
-    u_q, u_p = rng.normal(size=(8, 3)), 1 + 2 * rng.normal(size=(8, 3))
+    u_q, mean_p, root = rng.normal(size=(8, 3)), rng.normal(size=3), rng.normal(size=(3, 3))
+    covariance_p = root @ root.T + np.eye(3)
     d = Discriminator(3, 5, rng, np.float64)
-    d.learn_moments(u_q, u_p, 0.3)
-    value, d_u_q, d_u_p = d.gaussian_divergence(u_q, u_p)
+    d.learn_moments(u_q, mean_p, covariance_p, 0.3)
+    value, d_u_q, d_mean_p, d_covariance_p = d.gaussian_divergence(u_q)
 
     def both():
-        return 0.5 * (gaussian_kl(u_q, u_p, 0.3) + gaussian_kl(u_p, u_q, 0.3))
+        blur = 0.09 * np.eye(3)
+        q = u_q.mean(axis=0), np.cov(u_q.T, ddof=0) + blur
+        # Symmetric in what the differences move.
+        p = mean_p, 0.5 * (covariance_p + covariance_p.T) + blur
+        return np.array([0.5 * gaussian_kl(*q, *p), 0.5 * gaussian_kl(*p, *q)])
 
-    np.testing.assert_allclose(value, both(), rtol=1e-9)
-    assert_gradient(d_u_p, both, u_p)
-    assert_gradient(d_u_q, lambda: 0.5 * gaussian_kl(u_q, u_p, 0.3), u_q)
+    np.testing.assert_allclose(value, both().sum(), rtol=1e-9)
+    assert_gradient(d_mean_p, lambda: both().sum(), mean_p)
+    assert_gradient(d_covariance_p, lambda: both().sum(), covariance_p)
+    assert_gradient(d_u_q, lambda: both()[0], u_q)
 
 
 def test_network_of_the_discriminator():
@@ -148,33 +164,46 @@ def test_network_of_the_discriminator():
     d.loss_and_gradient(seen)
     assert_gradient(d.gradient.copy(), lambda: d.loss_and_gradient(seen), d.theta)
     # What the network adds, at draws without blur; the moments do not change with them.
-    d.gaussian_divergence = lambda u_q, u_p: (0.0, np.zeros(u_q.shape), np.zeros(u_p.shape))
-    _, d_u_q, d_u_p = d.divergence(seen, u[:6], u[6:])
-    assert_gradient(np.concatenate([d_u_q, d_u_p]), lambda: d.divergence(seen, u[:6], u[6:])[0], u)
+    d.gaussian_divergence = lambda u_q: (0.0, np.zeros(u_q.shape), None, None)
+    _, d_u_q, d_u_p, *_ = d.divergence(seen, u[:6])
+    assert_gradient(np.concatenate([d_u_q, d_u_p]), lambda: d.divergence(seen, u[:6])[0], u)
 
 
 @pytest.mark.parametrize("prior", ["bnn", "sampler"])
 def test_objective(prior):
     rng = np.random.default_rng(0)
     X, Z, y = rng.normal(size=(7, 2)), rng.normal(size=(4, 2)), rng.normal(size=7)
-    model = SparseImplicitProcess(prior, Z, X, 4, 0.3, 0.7, 1e-2, rng, np.float64)
+    model = SparseImplicitProcess(
+        prior, Z, X, 4, 0.3, 0.7, 1e-2, 9, rng, hyperprior_weight=0.4, dtype=np.float64
+    )
     model.theta += 0.1 * rng.normal(size=model.theta.size)
     # Blur and jitter are held fixed in the gradient. The divergence of the test has a gradient
     # that is all its own.
     model.blur, model.jitter_at = 0.3, lambda _: 0.01
-    weights, row_weights = rng.normal(size=(2, 9, 4)), rng.uniform(0.5, 2, 7)
+    weights = [rng.normal(size=shape) for shape in ((9, 4), (9, 4), (4,), (4, 4))]
+    weights[3] += weights[3].T
+    row_weights = rng.uniform(0.5, 2, 7)
 
     class SomeDivergence(Discriminator):
-        def divergence(self, seen, u_q, u_p):
-            value = float(np.sum(weights[0] * u_q**2) + np.sum(weights[1] * u_p**2))
-            return value, 2 * weights[0] * u_q, 2 * weights[1] * u_p
+        def learn_moments(self, u_q, mean_p, covariance_p, blur):
+            super().learn_moments(u_q, mean_p, covariance_p, blur)
+            self.covariance_p = covariance_p
+
+        def look(self, u_q, u_p, generator):
+            self.u_p = u_p
+            return super().look(u_q, u_p, generator)
+
+        def divergence(self, seen, u_q):
+            parts = u_q, self.u_p, self.mean_p, self.covariance_p
+            value = sum(np.sum(w * part**2) for w, part in zip(weights, parts, strict=True))
+            return value, *(2 * w * part for w, part in zip(weights, parts, strict=True))
 
     d = SomeDivergence(4, 5, rng, np.float64)
 
     def value():
         # The same draws every time.
         return model.loss_and_gradient(
-            X, y, row_weights, 50.0, 0.8, 9, np.random.default_rng(1), d, lambda *_: None
+            X, y, row_weights, 50.0, 0.8, np.random.default_rng(1), d, lambda *_: None
         )[0]
 
     value()

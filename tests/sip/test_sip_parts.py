@@ -5,11 +5,12 @@ import pytest
 from scipy.stats import kstest, norm
 
 from skbayesnn.numerics.random import quick_normals
-from skbayesnn.sip.conditional import EmpiricalConditional
+from skbayesnn.sip.conditional import FeatureConditional
 from skbayesnn.sip.discriminator import Discriminator
 from skbayesnn.sip.model import SparseImplicitProcess
 from skbayesnn.sip.objective import power_log_likelihood
-from skbayesnn.sip.priors import BNNPrior, SamplerPrior
+from skbayesnn.sip.priors import BNNPrior
+from skbayesnn.sip.sampler import SamplerPrior
 
 
 def leaky(z):
@@ -21,7 +22,7 @@ def test_bnn_prior_is_a_network_with_random_weights():
     prior = BNNPrior(2, 3)
     theta, X = rng.normal(size=prior.n_parameters), rng.normal(size=(4, 2))
     noise = rng.normal(size=(5, prior.n_noise))
-    f = prior.forward(theta, X, noise)
+    f = prior.functions(theta, X, noise)
     for s in range(5):
         w = theta[: prior.n_noise] + np.exp(theta[prior.n_noise :]) * noise[s]
         w_1, b_1, w_2, b_2, v, c = np.split(w, np.cumsum([6, 3, 9, 3, 3]))
@@ -35,7 +36,7 @@ def test_sampler_prior_is_a_network_of_inputs_and_noise():
     prior = SamplerPrior(2, 3, 2)
     theta, X = rng.normal(size=prior.n_parameters), rng.normal(size=(4, 2))
     z = rng.normal(size=(5, 2))
-    f = prior.forward(theta, X, z)
+    f = prior.functions(theta, X, z)
     w_1, u, b_1, w_2, b_2, v, c = np.split(theta, np.cumsum([6, 6, 3, 9, 3, 3]))
     for s in range(5):
         both = np.column_stack([X, np.tile(z[s], (4, 1))])
@@ -50,45 +51,95 @@ def test_priors_start_with_variance_one(kind, n_inputs):
     rng = np.random.default_rng(0)
     X, prior = rng.normal(size=(50, n_inputs)), kind(n_inputs, 20)
     theta = prior.start(X, rng)
-    f = prior.forward(theta, X, prior.draw_noise(rng, 2000, np.float64))
+    f = prior.functions(theta, X, prior.draw_noise(rng, 2000, np.float64))
     # The scale was set from 200 draws: a tenth of error in a standard deviation.
     assert 0.75 < f.var(axis=0).mean() < 1.3
     assert abs(f.mean()) < 0.3
 
 
-@pytest.mark.parametrize("n_inducing", [3, 40])
-def test_conditional_is_the_gaussian_with_the_moments_of_the_draws(n_inducing):
+@pytest.mark.parametrize("kind", [BNNPrior, SamplerPrior])
+def test_moments_are_those_of_the_functions(kind):
     rng = np.random.default_rng(0)
-    mix = rng.normal(size=(6, 6 + n_inducing))
-    f = rng.normal(size=(12, 6)) @ mix + rng.normal(size=6 + n_inducing)
-    f_x, f_z, jitter = f[:, :6], f[:, 6:], 1e-3
-    u = rng.normal(size=(4, n_inducing))
-    conditional = EmpiricalConditional(f_z, jitter)
-    means, variances = conditional.moments(f_x, conditional.coefficients(u))
-    covariance = np.cov(f.T)
-    k_zz = covariance[6:, 6:] + jitter * np.eye(n_inducing)
-    gain = np.linalg.solve(k_zz, covariance[6:, :6])
-    np.testing.assert_allclose(means, f_x.mean(0) + (u - f_z.mean(0)) @ gain, atol=1e-9)
-    expected = np.diag(covariance[:6, :6] - covariance[:6, 6:] @ gain)
+    prior, X = kind(2, 5), rng.normal(size=(4, 2))
+    theta = prior.start(X, rng)
+    networks = prior.draw_noise(rng, 8, np.float64)
+    mean, features = prior.moments(theta, X, networks)
+    if kind is SamplerPrior:  # of the eight functions, as an estimate of those of all
+        f = prior.functions(theta, X, networks)
+        np.testing.assert_allclose(mean, f.mean(axis=0), atol=1e-12)
+        np.testing.assert_allclose(features @ features.T, np.cov(f.T), atol=1e-12)
+        return
+    n = 40_000
+    covariance = features @ features.T
+    draws = prior.draws(theta, 4, n, rng)
+    for f in (draws, prior.functions(theta, X, prior.noise_of_functions(rng, n, networks))):
+        # Five standard errors; those of the second moments of a mixture of eight normal laws.
+        error = 5 * np.sqrt(np.diag(covariance).max() / n)
+        np.testing.assert_allclose(f.mean(axis=0), mean, atol=error)
+        error = 5 * np.sqrt(3.0 / n) * np.diag(covariance).max()
+        np.testing.assert_allclose(np.cov(f.T), covariance, atol=error)
+
+
+def test_many_networks_have_the_moments_of_the_process():
+    rng = np.random.default_rng(0)
+    prior, X = BNNPrior(2, 5), rng.normal(size=(3, 2))
+    theta = prior.start(X, rng)
+    mean, features = prior.moments(theta, X, prior.draw_noise(rng, 4000, np.float64))
+    f = prior.functions(theta, X, prior.draw_noise(rng, 40_000, np.float64))
+    # Variance one: five standard errors of 4000 networks; of products, with heavier tails.
+    np.testing.assert_allclose(f.mean(axis=0), mean, atol=5 / np.sqrt(4000))
+    np.testing.assert_allclose(np.cov(f.T), features @ features.T, atol=10 * np.sqrt(2 / 4000))
+
+
+def gaussian_with_features(rng, n_features):
+    """Mean, features and covariance of nine values, and the gain of the first three."""
+    mean, features = rng.normal(size=9), rng.normal(size=(9, n_features))
+    covariance = features @ features.T
+    covariance[3:, 3:] += 0.1 * np.eye(6)
+    return mean, features, covariance, np.linalg.solve(covariance[3:, 3:], covariance[3:, :3])
+
+
+@pytest.mark.parametrize("n_features", [4, 30])
+def test_conditional_is_the_gaussian_with_the_moments(n_features):
+    rng = np.random.default_rng(0)
+    mean, features, covariance, gain = gaussian_with_features(rng, n_features)
+    u = rng.normal(size=(5, 6))
+    conditional = FeatureConditional(mean[3:], features[3:], 0.1)
+    means, variances = conditional.moments(mean[:3], features[:3], conditional.coefficients(u))
+    np.testing.assert_allclose(means, mean[:3] + (u - mean[3:]) @ gain, atol=1e-9)
+    expected = np.diag(covariance[:3, :3] - covariance[:3, 3:] @ gain)
     np.testing.assert_allclose(variances, expected, atol=1e-9)
 
 
 def test_joint_functions_have_the_moments_of_the_conditional():
     rng = np.random.default_rng(0)
-    f = rng.normal(size=(15, 4)) @ rng.normal(size=(4, 8))
-    f_x, f_z, u = f[:, :3], f[:, 3:], rng.normal(size=5)
-    conditional = EmpiricalConditional(f_z, 0.5)
-    n = 40_000
-    coefficients = conditional.coefficients(np.tile(u, (n, 1)))
-    drawn = conditional.functions(f_x, coefficients, rng.normal(size=(15, n)))
-    means, variances = conditional.moments(f_x, coefficients[:, :1])
-    # Five standard errors of a mean, and of a variance.
-    np.testing.assert_allclose(drawn.mean(axis=0), means[0], atol=5 * np.sqrt(variances.max() / n))
-    np.testing.assert_allclose(drawn.var(axis=0), variances, rtol=5 * np.sqrt(2 / n))
-    covariance = np.cov(f.T)
-    inner = np.linalg.solve(covariance[3:, 3:] + 0.5 * np.eye(5), covariance[3:, :3])
-    expected = covariance[:3, :3] - covariance[:3, 3:] @ inner
-    np.testing.assert_allclose(np.cov(drawn.T), expected, atol=5 * variances.max() / np.sqrt(n))
+    mean, features, covariance, gain = gaussian_with_features(rng, 7)
+    n, u = 40_000, rng.normal(size=6)
+    draw = FeatureConditional(mean[3:], features[3:], 0.1).drawer(np.tile(u, (n, 1)), rng)
+    drawn = draw(mean[:3], features[:3])
+    np.testing.assert_allclose(draw(mean[:1], features[:1])[:, 0], drawn[:, 0], rtol=1e-9)
+    expected = covariance[:3, :3] - covariance[:3, 3:] @ gain
+    # Five standard errors of a mean, and of a covariance.
+    error = 5 * np.sqrt(np.diag(expected).max() / n)
+    np.testing.assert_allclose(drawn.mean(axis=0), mean[:3] + (u - mean[3:]) @ gain, atol=error)
+    error = 5 * np.sqrt(2 / n) * np.diag(expected).max()
+    np.testing.assert_allclose(np.cov(drawn.T), expected, atol=error)
+
+
+@pytest.mark.parametrize("kind", [BNNPrior, SamplerPrior])
+def test_hyperprior_is_a_normal_law(kind):
+    rng = np.random.default_rng(0)
+    prior = kind(2, 30)
+    theta = prior.start(rng.normal(size=(9, 2)), rng)
+    n = prior.n_noise if kind is BNNPrior else prior.n_parameters
+    scales = prior.hyper_scales
+    assert np.isinf(scales[n:]).all()
+    value, _ = prior.hyperprior(theta)
+    expected = norm.logpdf(theta[:n], 0, scales[:n]).sum() - norm.logpdf(0, 0, scales[:n]).sum()
+    np.testing.assert_allclose(value, -expected)
+    # Half of the squares at the start of the one, all of them of the other.
+    part = 0.5 if kind is BNNPrior else 1.0
+    assert abs(np.mean((theta[:n] / scales[:n]) ** 2) / part - 1) < 0.15
 
 
 @pytest.mark.parametrize("alpha", [0.2, 0.5, 1.0])
@@ -130,9 +181,9 @@ def test_divergence_of_gaussians():
     u_p = lambda n: m_p + s_p * rng.normal(size=(n, d))  # noqa: E731
     discriminator = Discriminator(d, 10, rng, np.float64)
     for _ in range(30):
-        discriminator.learn_moments(u_q(20_000), u_p(20_000), blur)
+        discriminator.learn_moments(u_q(20_000), m_p, s_p**2 * np.eye(d), blur)
     u = u_q(20_000), u_p(20_000)
-    value, _, _ = discriminator.divergence(discriminator.look(*u, rng), *u)
+    value, *_ = discriminator.divergence(discriminator.look(*u, rng), u[0])
     v_q, v_p = s_q**2 + blur**2, s_p**2 + blur**2
     # ½[KL(q‖p) + KL(p‖q)] of two Gaussians: the logs of the determinants cancel.
     expected = 0.25 * d * (v_q / v_p + v_p / v_q - 2 + (1 / v_p + 1 / v_q))
@@ -151,10 +202,10 @@ def test_network_learns_what_is_not_gaussian():
 
     for _ in range(300):
         u_q, u_p = draw(200)
-        discriminator.learn_moments(u_q, u_p, 0.0)
+        discriminator.learn_moments(u_q, np.zeros(1), np.array([[1 + noise**2]]), 0.0)
         discriminator.step(discriminator.look(u_q, u_p, rng), 0.01)
     u_q, u_p = draw(100_000)
-    value, _, _ = discriminator.divergence(discriminator.look(u_q, u_p, rng), u_q, u_p)
+    value, *_ = discriminator.divergence(discriminator.look(u_q, u_p, rng), u_q)
     ratio = [
         np.log(0.5 * (norm.pdf(u, -1, noise) + norm.pdf(u, 1, noise)))
         - norm.logpdf(u, 0, np.sqrt(1 + noise**2))
@@ -169,9 +220,10 @@ def test_network_learns_what_is_not_gaussian():
 def test_posterior_starts_with_the_moments_of_the_prior():
     rng = np.random.default_rng(0)
     X, Z = rng.normal(size=(200, 1)), np.linspace(-2, 2, 10)[:, None]
-    model = SparseImplicitProcess("bnn", Z, X, 50, 0.3, 1.0, 1e-5, rng)
+    model = SparseImplicitProcess("bnn", Z, X, 50, 0.3, 1.0, 1e-5, 100, rng)
     theta, phi, Z, _ = model.parts(model.theta.astype(float))
-    f = model.prior.forward(theta, Z, model.prior.draw_noise(rng, 4000, np.float64))
+    drawn = model.prior.noise_of_functions(rng, 4000, model.networks)
+    f = model.prior.functions(theta, Z, drawn)
     u = model.posterior.forward(phi, rng.normal(size=(4000, 100)))[-1]
     # It starts from 50 draws of the prior: a fifth of error in each variance.
     assert np.abs(u.mean(0) - f.mean(0)).max() < 0.5

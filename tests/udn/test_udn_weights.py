@@ -33,7 +33,7 @@ def test_the_bound_counts_a_weight_as_rows():
     thetas = []
     for rows, weights in ((k, WEIGHTS[k]), (repeated, np.ones(len(repeated)))):
         model = UDNRegressor(random_state=0)
-        model._initialise(1, 1, 1)
+        model._initialise(1, 120, model._law(1))
         inference = DepthInference(
             model._network, model._depth, X[rows], Y[rows, None], weights.astype(float), 50
         )
@@ -62,34 +62,56 @@ def test_fits_with_weights_and_with_copies_agree_but_for_chance():
 
 def test_scales_come_from_the_training_part():
     far = Y.copy()
-    model = UDNRegressor(max_iter=2, random_state=0).fit(X, Y)
+    options = {"likelihood": "gaussian", "max_iter": 2, "random_state": 0}
+    model = UDNRegressor(**options).fit(X, Y)
     for row in range(120):
         far[:] = Y
-        far[row] += 1e3
-        other = UDNRegressor(max_iter=1, random_state=0).fit(X, far)
+        far[row] += 100.0
+        other = UDNRegressor(**options).fit(X, far)
         if other._y_scale[0] < 5:
             break
     assert row < 119  # some row is held out
     np.testing.assert_array_equal(other._y_scale, model._y_scale)
 
 
-def test_a_row_is_not_scored_by_noise_that_it_set():
-    network_rows = X[:3]
-    model = UDNRegressor(random_state=0)
-    model._initialise(1, 1, 1)
-    held_out = (network_rows, np.array([[0.0], [0.0], [30.0]]), np.array([1.0, 2.0, 1.0]))
+@pytest.mark.parametrize("law", ["gaussian", "mixture"])
+def test_a_row_is_not_scored_by_noise_that_it_set(law):
+    model = UDNRegressor(likelihood=law, random_state=0)
+    model._initialise(1, 120, model._law(1))
+    held_out = (X[:4], np.array([[0.0], [0.0], [9.0], [0.0]]), np.array([1.0, 2.0, 1.0, 1.0]))
     inference = DepthInference(
         model._network, model._depth, X, Y[:, None], np.ones(120), 50, held_out=held_out
     )
-    inference.epoch(np.arange(120), 32, 1e-3)
-    squares = inference.squares[0, :, 0]
-    prior = 1 / 9
-    found = inference._noise_variances(without_own=True)[0, :, 0]
-    others = (2 * squares[1] + squares[0] + prior) / (3 + prior)
-    np.testing.assert_allclose(found[2], others)
-    assert inference.held_out_log_densities()[2] < -30
-    together = (squares @ [1, 2, 1] + prior) / (4 + prior)
-    np.testing.assert_allclose(np.exp(model._network.log_variances(1)), together, rtol=1e-5)
+    first = model._network.architecture.likelihood.first_noise
+    for _ in range(12):
+        inference.epoch(np.arange(120), 32, 1e-4)
+    even, odd = inference.halves[:, 0, 0]
+    assert even > first > odd  # the far row is in the first half
+    shared = model._network.shared(1)
+    np.testing.assert_allclose(shared[0, 0], (even + odd) / 2, rtol=1e-5)
+    found, outputs = inference.held_out_log_densities(), inference.outputs
+    far = slice(2, 3)
+    shared = model._network.shared(len(outputs))
+    shared[:, 0] = inference.halves[1, :, 0]
+    terms = inference.law.log_densities(outputs[:, far], shared, held_out[1][far])[..., 0]
+    q = model._depth.probabilities()
+    np.testing.assert_allclose(np.exp(found[2]), q @ np.exp(terms[: len(q), 0]), rtol=1e-6)
+
+
+def test_gaussian_noise_ends_at_the_mean_square():
+    model = UDNRegressor(likelihood="gaussian", random_state=0)
+    model._initialise(1, 120, model._law(1))
+    held_out = X[:40], Y[:40, None], RNG.uniform(1, 2, 40)
+    inference = DepthInference(
+        model._network, model._depth, X, Y[:, None], np.ones(120), 50, held_out=held_out
+    )
+    for _ in range(20):
+        inference._learn_noise()
+    squares = (inference.outputs[0, :, 0] - Y[:40]) ** 2
+    for half in range(2):
+        rows = slice(half, None, 2)
+        expected = np.log(np.average(squares[rows], weights=held_out[2][rows]))
+        assert abs(inference.halves[half, 0, 0] - expected) < 0.03  # half the least step
 
 
 def test_temperature_is_the_best_for_the_held_out_rows():
