@@ -72,7 +72,7 @@ class StableNNRegressorCV(
         outlier, so that no single row decides. For a median it is the absolute error.
     input_scale, n_units, activation, move_units, sampler, noise_variance
         As in :class:`StableNNRegressor`.
-    cells : {"auto", "line", "plane", "sampled"}, default="auto"
+    cells : {"auto", "line", "plane", "additive", "sampled"}, default="auto"
         As in :class:`StableNNRegressor`. What "auto" stands for is decided once, on all rows,
         so that the model that is chosen is the one that is refitted.
     normalize_X : bool, default=True
@@ -159,7 +159,7 @@ class StableNNRegressorCV(
         cv: Any = None,
         scoring: str | Callable[..., float] | None = None,
         input_scale: float | ArrayLike | Literal["evidence"] = 1.0,
-        cells: Literal["auto", "line", "plane", "sampled"] = "auto",
+        cells: Literal["auto", "line", "plane", "additive", "sampled"] = "auto",
         n_units: int = 1000,
         activation: Literal["sign", "erf", "cosine"] = "sign",
         move_units: bool = False,
