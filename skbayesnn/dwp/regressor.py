@@ -127,8 +127,8 @@ class DeepWishartRegressor(
         each.
     noise_variance_ : float or ndarray
         Noise variance in the squared units of y. With several targets, one of each.
-    inducing_inputs_ : ndarray of shape (n_inducing, `n_features_in_`)
-        In the units of X.
+    inducing_inputs_ : ndarray of shape (n_inducing, n_features_in_)
+        Where the inducing inputs ended, in the units of X.
     n_iter_ : int
         Epochs run.
     loss_curve_ : list of float

@@ -27,7 +27,8 @@ from skbayesnn.udn.inputs import NormalScores, OneScale
 from skbayesnn.udn.layers import KINDS, Architecture
 from skbayesnn.udn.network import Network
 
-EPOCHS, IMAGE_EPOCHS, MOST_STEPS, PATIENCE = 500, 40, 8000, 0.4
+EPOCHS, LEAST_EPOCHS, IMAGE_EPOCHS = 500, 90, 30
+MOST_WORK, PATIENCE = 512_000, 0.4
 
 
 class Pair:
@@ -63,15 +64,21 @@ class UnboundedDepthMixin:
     def _settings(self, n_rows):
         """Put numbers in place of "auto" for a number of rows to train on.
 
-        Batches of a sixteenth of the rows, of 32 to 256; 500 epochs of tables and 40 of images,
-        or fewer where these were too many steps; a patience of two fifths of that.
+        Batches of a sixteenth of the rows, of 32 to 256. 30 epochs of images, always to the end;
+        500 of tables, but no more steps, times units of a layer, than ``MOST_WORK``, nor fewer
+        than 90 epochs, with a patience of two fifths of them.
         """
-        epochs = IMAGE_EPOCHS if self.layer_generator == "convolutional" else EPOCHS
-        batch_size = int(np.clip(n_rows // 16, 32, 256))
-        n_steps = min(epochs * -(-n_rows // batch_size), MOST_STEPS)
-        patience = round(PATIENCE * n_steps)
+        size = int(np.clip(n_rows // 16, 32, 256))
+        n_batches = -(-n_rows // min(size, n_rows))
+        if self.layer_generator == "convolutional":
+            epochs = patience = IMAGE_EPOCHS
+        else:
+            width = self._network.architecture.width
+            epochs = int(np.clip(MOST_WORK / (width * n_batches), LEAST_EPOCHS, EPOCHS))
+            patience = round(PATIENCE * epochs)
+        n_steps, patience = epochs * n_batches, patience * n_batches
         return training_settings(
-            self, n_rows, Automatic(batch_size, n_steps, patience, early_stopping=True)
+            self, n_rows, Automatic(size, n_steps, patience, early_stopping=True)
         )
 
     def _width(self, n_rows):
@@ -157,23 +164,22 @@ class UnboundedDepthMixin:
 
     def _refit(self, data, n_epochs, tasks):
         """Go on with all rows, noise and temperature held at what was learned."""
-        q = self._depth.probabilities()
-        self._network.grow(len(q))
+        depth = self._depth.support
+        self._network.grow(depth)
         self._network.adam.reset()
         inference = DepthInference(
-            self._network, self._depth, *data, self.max_depth,
-            noise=self._kept_noise(len(q)),
-        )  # fmt: skip
-        n_rows = inference.n_rows
-        settings = self._settings(n_rows)
-        settings = replace(settings, n_epochs=n_epochs, early_stopping=False)
-        self._run(inference, settings, self.schedule, tasks)
+            self._network, self._depth, *data, self.max_depth, noise=self._kept_noise(depth)
+        )
+        part, rate = self._refit_part_and_rate
+        settings = self._settings(inference.n_rows)
+        settings = replace(settings, n_epochs=max(1, round(part * n_epochs)), early_stopping=False)
+        self._run(inference, settings, self.schedule, tasks, rate)
 
-    def _run(self, inference, settings, schedule, tasks=None):
+    def _run(self, inference, settings, schedule, tasks=None, rate=1.0):
         record = train(
             inference,
             n_epochs=settings.n_epochs,
-            learning_rate=self.learning_rate,
+            learning_rate=rate * self.learning_rate,
             generator=self._shuffle,
             batch_size=settings.batch_size,
             schedule=schedule,

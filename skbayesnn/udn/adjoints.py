@@ -202,9 +202,10 @@ def mixture_log_loss(outputs, targets, shared, weights, scale, n_components, d_s
 
     Parameters
     ----------
-    outputs : ndarray of shape (n, n_targets * 3 * n_components)
-        For each target logits, means and log scales; the variance of a component is
-        ``exp(2 log scale) + exp(shared) + LEAST_VARIANCE``. Overwritten with the gradient.
+    outputs : ndarray of shape (n, n_targets * (3 * n_components + 1))
+        For each target logits, offsets, log scales and one location. The mean of a component is
+        location + offset, its variance ``exp(2 log scale) + exp(shared) + LEAST_VARIANCE``.
+        Overwritten with the gradient.
     targets, weights, scale, total
         As in :func:`gaussian_log_loss`.
     shared, d_shared : ndarray of shape (n_targets,)
@@ -222,7 +223,8 @@ def mixture_log_loss(outputs, targets, shared, weights, scale, n_components, d_s
         factor = kind(scale) * weights[i]
         for t in range(targets.shape[1]):
             common = np.exp(shared[t]) + kind(LEAST_VARIANCE)
-            row = outputs[i, 3 * k * t : 3 * k * (t + 1)]
+            row = outputs[i, (3 * k + 1) * t : (3 * k + 1) * (t + 1)]
+            residual, pull = row[3 * k] - targets[i, t], kind(0.0)
             top, best = row[0], kind(-np.inf)
             for c in range(1, k):
                 top = max(top, row[c])
@@ -231,7 +233,7 @@ def mixture_log_loss(outputs, targets, shared, weights, scale, n_components, d_s
                 free[c] = np.exp(row[c] - top)
                 mass += free[c]
                 own[c] = np.exp(kind(2.0) * row[2 * k + c])
-                r = row[k + c] - targets[i, t]
+                r = row[k + c] + residual
                 variance = own[c] + common
                 joint[c] = row[c] - top - half * (np.log(variance) + r * r / variance)
                 best = max(best, joint[c])
@@ -242,13 +244,15 @@ def mixture_log_loss(outputs, targets, shared, weights, scale, n_components, d_s
             total += weights[i] * (best + np.log(evidence) - np.log(mass) - 0.9189385332046727)
             for c in range(k):
                 share = joint[c] / evidence
-                r = row[k + c] - targets[i, t]
+                r = row[k + c] + residual
                 variance = own[c] + common
                 slope = factor * share * (one - r * r / variance) / variance
                 row[c] = factor * (free[c] / mass - share)
                 row[k + c] = factor * share * r / variance
+                pull += row[k + c]
                 row[2 * k + c] = slope * own[c]
                 d_shared[t] += half * slope * (common - kind(LEAST_VARIANCE))
+            row[3 * k] = pull
     return total
 
 

@@ -83,20 +83,22 @@ class UDNClassifier(
     batch_size : int or "auto", default="auto"
         Rows a step. "auto" takes a sixteenth of the rows, but at least 32 and at most 256.
     max_iter : int or "auto", default="auto"
-        Epochs: passes over the rows. "auto" takes 500, or as many as make 30,000 steps where
-        that are fewer; ``refit`` adds its own.
+        Epochs: passes over the rows. "auto" takes 500, or as many as make 512,000 / width steps
+        where that are fewer, but at least 90; for convolutional layers 30. ``refit`` adds its
+        own.
     early_stopping : bool or "auto", default="auto"
         Hold out rows, stop when their mean log density has not risen for ``n_iter_no_change``
-        epochs, and put back the best parameters. "auto" does. Their
-        log loss also sets ``temperature_``.
+        epochs, and put back the best parameters. "auto" does. What noise or
+        temperature predictions need is learned from those rows.
     refit : bool, default=True
-        Fit to all rows at the end: after early stopping, go on with them for as many epochs as
-        the best took. What the held-out rows told, and the scales of the training part, are kept.
+        Fit to all rows at the end: after early stopping, go on with them: a regressor for as many
+        epochs as the best took, a classifier for a tenth of these at a tenth of the learning
+        rate. What the held-out rows told, and the scales of the training part, are kept.
     validation_fraction : float, default=0.1
         Part of the rows held out.
     n_iter_no_change : int or "auto", default="auto"
         Epochs without a better held-out score before training stops. "auto" takes two fifths
-        of ``max_iter``'s "auto".
+        of ``max_iter``'s "auto", and all of it for convolutional layers.
     tol : float, default=0.0
         Least rise of the held-out score, in nats a row, that counts.
     class_weight : dict, "balanced" or None, default=None
@@ -154,6 +156,9 @@ class UDNClassifier(
     >>> bool(abs(model.depth_posterior_.sum() - 1) < 1e-9)
     True
     """
+
+    # Without noise to hold, training that goes on at the full rate learns labels by heart.
+    _refit_part_and_rate = 0.1, 0.1
 
     def __init__(
         self,

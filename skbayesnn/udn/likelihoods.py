@@ -5,8 +5,8 @@ each target the columns of a regression head are
 
 - "gaussian": the mean;
 - "student_t": the location and a log scale; shared, the degrees of freedom;
-- "mixture": for each component a logit, a mean and a log scale; "heteroscedastic" is the mixture
-  of one.
+- "mixture": for each component a logit, an offset and a log scale, and one location to which
+  the offsets are added; "heteroscedastic" is the mixture of one.
 
 What rows share begins with a log variance for each target, the noise. It is the variance of the
 Gaussian, and in the other laws is added to that of every row and component: what the network
@@ -31,8 +31,8 @@ BIAS_SCALE = 10.0
 START_SPREAD, START_LOG_SCALE = 0.3, -2.0
 """Where components start: near each other and narrow beside the noise that rows share, so that
 the mean is learned before the shape."""
-SHAPE_PRECISION = 10.0
-"""Factor on the prior precision of the slopes of logits and log scales: with that of the means,
+SHAPE_PRECISION = 5.0
+"""Factor on the prior precision of the slopes of all but the location: with that of the location,
 the shape follows single rows long before the mean is learned."""
 TAIL = np.concatenate([[0.0], np.geomspace(1e-4, 0.1, 8), np.linspace(0.1, 1.0, 8)[1:]])
 """Levels that cut the law of a Student's t precision into pieces, each a Gaussian in predictions;
@@ -65,7 +65,7 @@ class Likelihood:
     @property
     def n_columns(self):
         """Outputs of a head for each target."""
-        return {MIXTURE: 3 * self.n_components, STUDENT_T: 2}.get(self.code, 1)
+        return {MIXTURE: 3 * self.n_components + 1, STUDENT_T: 2}.get(self.code, 1)
 
     @property
     def n_outputs(self):
@@ -86,17 +86,16 @@ class Likelihood:
         k = self.n_components
         if self.code == MIXTURE:
             offsets[:, k : 2 * k] = START_SPREAD * ndtri((np.arange(k) + 0.5) / k)
-            offsets[:, 2 * k :] = START_LOG_SCALE
+            offsets[:, 2 * k : 3 * k] = START_LOG_SCALE
         shared = np.zeros(self.n_shared)
         shared[: self.n_targets] = self.first_noise
         shared[self.n_targets :] = np.log(9.0)
         return np.concatenate([offsets.ravel(), shared / VARIANCE_UNIT])
 
     def slope_factors(self):
-        """Factor on the prior precision of the slopes of each output: more where not a mean."""
+        """Factor on the prior precision of the slopes of each output: 1 for the location."""
         factors = np.full((self.n_targets, self.n_columns), SHAPE_PRECISION)
-        first = self.n_components if self.code == MIXTURE else 0
-        factors[:, first : first + self.n_components] = 1.0
+        factors[:, -1 if self.code == MIXTURE else 0] = 1.0
         return factors.ravel()
 
     @property
@@ -129,14 +128,15 @@ class Likelihood:
         k = self.n_components
         if self.code == MIXTURE:
             log_weights = log_softmax(columns[..., :k], axis=-1)
-            return log_weights, columns[..., k : 2 * k], self._log_squares(columns, shared)
+            means = columns[..., k : 2 * k] + columns[..., -1:]
+            return log_weights, means, self._log_squares(columns[..., 2 * k : 3 * k], shared)
         if self.code == GAUSSIAN:
             log_variances = np.broadcast_to(shared[:, None, :, None], columns.shape)
             return np.zeros_like(columns), columns, log_variances
         mass, middle = np.diff(TAIL), 0.5 * (TAIL[1:] + TAIL[:-1])
         log_weights = np.empty((*columns.shape[:3], len(mass)))
         log_variances = np.empty_like(log_weights)
-        log_squares = self._log_squares(columns, shared)
+        log_squares = self._log_squares(columns[..., 1:], shared)
         for (d, t), a in np.ndenumerate(shared[:, self.n_targets :]):
             half = 0.5 * (1.0 + np.exp(a))
             log_weights[d, :, t] = np.log(mass)
@@ -144,10 +144,10 @@ class Likelihood:
             log_variances[d, :, t] = log_squares[d, :, t] - np.log(precisions)
         return log_weights, np.broadcast_to(columns[..., :1], log_weights.shape), log_variances
 
-    def _log_squares(self, columns, shared):
+    def _log_squares(self, log_scales, shared):
         """Logarithms of squared scales that depend on the inputs."""
         noise = np.exp(shared[:, None, : self.n_targets, None]) + LEAST_VARIANCE
-        return np.log(np.exp(2.0 * columns[..., -self.n_components :]) + noise)
+        return np.log(np.exp(2.0 * log_scales) + noise)
 
     def log_densities(self, outputs, shared, targets):
         """Log density, or log probability, of every row and target under each depth.
@@ -168,7 +168,7 @@ class Likelihood:
             return log_softmax(outputs, axis=2)[:, np.arange(len(codes)), codes, None]
         if self.code == STUDENT_T:
             columns = outputs.reshape(*outputs.shape[:2], self.n_targets, 2)
-            log_squares = self._log_squares(columns, shared)[..., 0]
+            log_squares = self._log_squares(columns[..., 1:], shared)[..., 0]
             dof = 1.0 + np.exp(shared[:, None, self.n_targets :])
             u = (targets - columns[..., 0]) ** 2 * np.exp(-log_squares) / dof
             constant = gammaln(0.5 * dof + 0.5) - gammaln(0.5 * dof) - 0.5 * np.log(dof * np.pi)

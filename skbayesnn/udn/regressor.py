@@ -1,5 +1,6 @@
 """``UDNRegressor``: Gaussian likelihood with learned noise, a Gaussian mixture over depths."""
 
+from numbers import Integral
 from typing import Literal, Self
 
 import numpy as np
@@ -9,7 +10,13 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, FloatArray, Schedule, Seed
-from skbayesnn._validation import BOOLEAN, Options, check_parameters, location_and_scale
+from skbayesnn._validation import (
+    BOOLEAN,
+    Options,
+    check_parameters,
+    location_and_scale,
+    positive,
+)
 from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture
@@ -73,20 +80,22 @@ class UDNRegressor(
     batch_size : int or "auto", default="auto"
         Rows a step. "auto" takes a sixteenth of the rows, but at least 32 and at most 256.
     max_iter : int or "auto", default="auto"
-        Epochs: passes over the rows. "auto" takes 500, or as many as make 30,000 steps where
-        that are fewer; ``refit`` adds its own.
+        Epochs: passes over the rows. "auto" takes 500, or as many as make 512,000 / width steps
+        where that are fewer, but at least 90; for convolutional layers 30. ``refit`` adds its
+        own.
     early_stopping : bool or "auto", default="auto"
         Hold out rows, stop when their mean log density has not risen for ``n_iter_no_change``
-        epochs, and put back the best parameters. "auto" does. The
-        noise is then learned from those rows.
+        epochs, and put back the best parameters. "auto" does. What noise or
+        temperature predictions need is learned from those rows.
     refit : bool, default=True
-        Fit to all rows at the end: after early stopping, go on with them for as many epochs as
-        the best took. What the held-out rows told, and the scales of the training part, are kept.
+        Fit to all rows at the end: after early stopping, go on with them: a regressor for as many
+        epochs as the best took, a classifier for a tenth of these at a tenth of the learning
+        rate. What the held-out rows told, and the scales of the training part, are kept.
     validation_fraction : float, default=0.1
         Part of the rows held out.
     n_iter_no_change : int or "auto", default="auto"
         Epochs without a better held-out score before training stops. "auto" takes two fifths
-        of ``max_iter``'s "auto".
+        of ``max_iter``'s "auto", and all of it for convolutional layers.
     tol : float, default=0.0
         Least rise of the held-out score, in nats a row, that counts.
     normalize_X : bool, default=True
@@ -136,8 +145,9 @@ class UDNRegressor(
     noise variance is not in it, but follows the held-out rows after each epoch. Each half of
     these sets a variance of its own, by which the other half is scored; training takes their
     geometric mean. The posterior of the depth weighs the depths by their training likelihood at
-    this noise. Offsets of heads have a wide prior, N(0, 10²); slopes of
-    logits and log scales a tenth of the variance of other weights. A millionth of the target's
+    this noise. Offsets of heads have a wide prior, N(0, 10²); the slopes
+    of all but the location, on which a mixture's components sit, a fifth of the variance of other
+    weights. A millionth of the target's
     variance is always added, so that the density stays bounded where targets repeat exactly.
 
     The predictive Gaussians of "student_t" are fifteen pieces of its law of the precision: its
@@ -165,6 +175,8 @@ class UDNRegressor(
     >>> model.predict_interval(X[:3]).shape
     (3, 2)
     """
+
+    _refit_part_and_rate = 1.0, 1.0
 
     def __init__(
         self,
@@ -221,8 +233,13 @@ class UDNRegressor(
         return tags
 
     def _check_parameters(self):
-        estimates = [Options(("mean", "median"))]
-        check_parameters(self, {**CONSTRAINTS, "normalize_y": BOOLEAN, "point_estimate": estimates})
+        own = {
+            "likelihood": [Options(("gaussian", "heteroscedastic", "student_t", "mixture"))],
+            "n_components": [positive(Integral)],
+            "normalize_y": BOOLEAN,
+            "point_estimate": [Options(("mean", "median"))],
+        }
+        check_parameters(self, {**CONSTRAINTS, **own})
 
     def _targets(self, y):
         if y.ndim == 2 and y.shape[1] == 1:

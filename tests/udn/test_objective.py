@@ -52,7 +52,8 @@ def log_likelihoods(network, X, targets, weights):
     if name == "student_t":
         place, scale = columns[..., 0], np.sqrt(np.exp(2 * columns[..., 1]) + noise[..., 0])
         return t.logpdf(targets, 1 + np.exp(shared[..., 2:]), place, scale).sum(axis=2) @ weights
-    logits, means, log_scales = np.split(columns, 3, axis=-1)
+    logits, means, log_scales = np.split(columns[..., :-1], 3, axis=-1)
+    means = means + columns[..., -1:]
     terms = norm.logpdf(targets[:, :, None], means, np.sqrt(np.exp(2 * log_scales) + noise))
     return logsumexp(terms + log_softmax(logits, axis=3), axis=3).sum(axis=2) @ weights
 

@@ -69,9 +69,9 @@ def test_components_start_apart():
     np.testing.assert_allclose(start[3:6], START_SPREAD * norm.ppf([1 / 6, 0.5, 5 / 6]), atol=1e-12)
 
 
-def test_means_are_free_to_depend_on_the_inputs_and_shapes_less():
+def test_the_location_is_free_to_depend_on_the_inputs_and_the_shape_less():
     np.testing.assert_array_equal(
-        Likelihood("mixture", 1, 2).slope_factors() == 1, [0, 0, 1, 1, 0, 0]
+        Likelihood("mixture", 1, 2).slope_factors() == 1, [0, 0, 0, 0, 0, 0, 1]
     )
     np.testing.assert_array_equal(Likelihood("student_t", 2).slope_factors() == 1, [1, 0, 1, 0])
     np.testing.assert_array_equal(Likelihood("gaussian", 2).slope_factors(), [1, 1])
@@ -81,8 +81,8 @@ def test_means_are_free_to_depend_on_the_inputs_and_shapes_less():
     network.grow(2)
     for k in range(2):
         head = network.precision[network.starts[2 * k + 1] : network.starts[2 * k + 2]]
-        slopes = head[:18].reshape(3, 6) * model.weight_scale**2
-        np.testing.assert_allclose(slopes, [[10, 10, 1, 1, 10, 10]] * 3, rtol=1e-6)
+        slopes = head[:21].reshape(3, 7) * model.weight_scale**2
+        np.testing.assert_allclose(slopes, [[5, 5, 5, 5, 5, 5, 1]] * 3, rtol=1e-6)
 
 
 def test_normal_scores():
