@@ -45,6 +45,16 @@ class Pair:
         return "a tuple (height, width) or (height, width, channels) of positive ints"
 
 
+class Mapping:
+    """A dictionary."""
+
+    def __contains__(self, value):
+        return isinstance(value, dict)
+
+    def __str__(self):
+        return "a dict of class to weight"
+
+
 CONSTRAINTS = {
     "width": [positive(Integral), Options(("auto",))],
     "layer_generator": [Options(tuple(KINDS))],

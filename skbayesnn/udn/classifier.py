@@ -16,18 +16,8 @@ from skbayesnn._safety import VersionStampMixin, whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, FloatArray, Schedule, Seed
 from skbayesnn._validation import Options, check_parameters
 from skbayesnn.numerics.threads import one_blas_thread
-from skbayesnn.udn._base import CONSTRAINTS, UnboundedDepthMixin
+from skbayesnn.udn._base import CONSTRAINTS, Mapping, UnboundedDepthMixin
 from skbayesnn.udn.likelihoods import Likelihood
-
-
-class Mapping:
-    """A dictionary."""
-
-    def __contains__(self, value):
-        return isinstance(value, dict)
-
-    def __str__(self):
-        return "a dict of class to weight"
 
 
 class UDNClassifier(
