@@ -78,8 +78,8 @@ class UDNClassifier(
         own.
     early_stopping : bool or "auto", default="auto"
         Hold out rows, stop when their mean log density has not risen for ``n_iter_no_change``
-        epochs, and put back the best parameters. "auto" does. Their
-        log loss also sets ``temperature_``.
+        epochs, and put back the best parameters. "auto" does, with four rows or more. The rows
+        also set the noise of a regressor and the temperature of a classifier.
     refit : bool, default=True
         Fit to all rows at the end: after early stopping, go on with them: a regressor for as many
         epochs as the best took, a classifier for a tenth of these at a tenth of the learning
@@ -249,11 +249,8 @@ class UDNClassifier(
         return None
 
     def _calibrate(self, X, targets, weights):
-        """Choose the temperature by the log loss of the held-out rows.
-
-        Not below 1: training stopped where these rows were predicted best, so that they look
-        easier than they are.
-        """
+        # Not below 1: training stopped where these rows were predicted best, so that they look
+        # easier than they are.
         logits = self._network.outputs(X, self._depth.support)
         q, rows = self._depth.probabilities(), np.arange(len(X))
         codes = targets[:, 0].astype(int)

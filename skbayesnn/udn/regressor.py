@@ -1,4 +1,4 @@
-"""``UDNRegressor``: Gaussian likelihood with learned noise, a Gaussian mixture over depths."""
+"""``UDNRegressor``: a law of the target on each head, a mixture of Gaussians over depths."""
 
 from numbers import Integral
 from typing import Literal, Self
@@ -85,8 +85,8 @@ class UDNRegressor(
         own.
     early_stopping : bool or "auto", default="auto"
         Hold out rows, stop when their mean log density has not risen for ``n_iter_no_change``
-        epochs, and put back the best parameters. "auto" does. The
-        noise is then learned from those rows.
+        epochs, and put back the best parameters. "auto" does, with four rows or more. The rows
+        also set the noise of a regressor and the temperature of a classifier.
     refit : bool, default=True
         Fit to all rows at the end: after early stopping, go on with them: a regressor for as many
         epochs as the best took, a classifier for a tenth of these at a tenth of the learning
