@@ -146,5 +146,6 @@ class Training:
         out = {"_model": model, "_y_ndim": self._y_ndim, "n_features_in_": self.n_features_in_}
         out.update(model.attributes())
         if self._y_ndim == 1:
-            out["noise_variance_"] = float(out["noise_variance_"][0])
+            for name in ("noise_variance_", "signal_variance_"):
+                out[name] = float(out[name][0])
         return out

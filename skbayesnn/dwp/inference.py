@@ -13,9 +13,6 @@ from skbayesnn.training.loop import GradientModel
 
 POINTS = 400
 """Rows that stand for the others in a step with a sparse output."""
-EARLY, EARLY_POINTS = 0.5, 200
-"""Part of the steps, at the start, that make do with so many such rows, where the output is exact
-as where it is sparse."""
 MATRIX_RATE = 0.1
 """Learning rate of A and B, as a part of that of the rest: their many elements move together,
 and at the full rate their noise undoes a deep model."""
@@ -60,7 +57,6 @@ class Inference(GradientModel):
         self.sizes, self.generator = sizes, generator
         self.X, self.Y, self.weights = X, Y, weights
         self.n_total, self.n_draws = n_total, n_draws
-        self.n_steps = n_steps
         self.late_from, self.annealed = (1 - late) * n_steps, annealed * n_steps
         self.held_out, self.n_steps_taken, self.n_failures = held_out, 0, 0
         if held_out is not None:
@@ -117,10 +113,7 @@ class Inference(GradientModel):
 
 
 class ExactInference(Inference):
-    """The same with an exact output: every step takes all rows.
-
-    Where they are many, the early steps see them through some.
-    """
+    """The same with an exact output: every step takes all rows."""
 
     def loss_and_gradient(self, rows):
         # In any order: the evidence of all rows is the same.
@@ -139,11 +132,7 @@ class ExactInference(Inference):
 
     def _points(self, n_rows):
         """Rows through which the output sees the others; None for all."""
-        late = self.n_steps_taken > EARLY * self.n_steps
-        return None if late or n_rows <= 3 * EARLY_POINTS else self._choose(EARLY_POINTS, n_rows)
-
-    def _choose(self, count, n_rows):
-        return np.sort(self.generator.choice(n_rows, min(count, n_rows), replace=False))
+        return None
 
     def output(self, noise):
         return ExactOutput(self.sizes, self.theta, noise, self.X, self.Y, self.weights)
@@ -156,10 +145,9 @@ class SparseInference(ExactInference):
         return self._collapsed(rows)
 
     def _points(self, n_rows):
-        late = self.n_steps_taken > EARLY * self.n_steps
-        return self._choose(POINTS if late else EARLY_POINTS, n_rows)
+        return np.sort(self.generator.choice(n_rows, min(POINTS, n_rows), replace=False))
 
     def output(self, noise):
-        points = self._choose(POINTS, len(self.X))
+        points = self._points(len(self.X))
         rows = self.X, self.Y, self.weights, points
         return SparseOutput(self.sizes, self.theta, noise, *rows)

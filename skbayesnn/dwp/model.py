@@ -104,10 +104,13 @@ class Model:
     def attributes(self):
         """Fitted attributes of the estimator, in the units of X and y."""
         p, scales = self.parameters, self.scales
+        length_scales = np.exp(p["log_length_scales"]) * scales.X_scale
+        squares = (scales.X_spread / length_scales) ** 2
         return {
-            "length_scales_": np.exp(p["log_length_scales"]) * scales.X_scale,
-            "hidden_length_scales_": np.exp(p["log_lengths"]),
-            "heights_": np.exp(p["log_heights"]),
+            "length_scales_": length_scales,
+            "feature_relevance_": squares / squares.sum(),
+            "hidden_length_scales_": np.exp(p["log_lengths"] - 0.5 * p["log_heights"][:-1]),
+            "signal_variance_": np.exp(p["log_heights"][-1]) * scales.y_scale**2,
             "noise_variance_": np.exp(p["log_noise"]) * scales.y_scale**2,
             "inducing_inputs_": p["inducing"] * scales.X_scale + scales.X_offset,
         }

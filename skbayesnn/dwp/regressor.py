@@ -38,8 +38,9 @@ class DeepWishartRegressor(
 
     Training starts from a Gaussian process with a length scale an input, fitted to at most
     1000 rows, that is passed through all hidden layers. So a deep model begins about as good
-    as a shallow one; the objective is then raised by Adam. Inputs are used as given, and their
-    scale does not matter.
+    as a shallow one; the objective is then raised by Adam. The inverse length scales have a
+    half-Cauchy prior, of scale one over the number of inputs, so that of many inputs those that
+    do not matter are turned down.
 
     Parameters
     ----------
@@ -67,8 +68,8 @@ class DeepWishartRegressor(
         Inducing inputs; the distinct rows of X where they are fewer. A step costs their cube
         and their square times its rows.
     degrees_of_freedom : int or None, default=None
-        Degrees of freedom of every hidden Gram matrix; None for the number of inputs. Large
-        values make a layer nearly deterministic.
+        Degrees of freedom of every hidden Gram matrix; None for the number of inputs, at most
+        20. Large values make a layer nearly deterministic.
     n_draws : int, default=10
         Monte Carlo draws a training step. Of the Gram matrices, in the last fiftieth of the
         steps; before, one.
@@ -107,7 +108,7 @@ class DeepWishartRegressor(
     point_estimate : {"mean", "median"}, default="mean"
         What ``predict`` returns of the predictive distribution.
     random_state : int, numpy.random.RandomState or None, default=None
-        Seed of all that is random: rows for the start, draws, batches, the draws that
+        Seed of all that is random. Rows for the start, draws, batches, the draws that
         predictions mix.
 
     Attributes
@@ -115,19 +116,25 @@ class DeepWishartRegressor(
     length_scales_ : ndarray of shape (`n_features_in_`,)
         Of the first kernel, in the units of X: long ones for inputs that do not matter. With
         hidden layers their ratios count, since later layers stretch distances, too.
+    feature_relevance_ : ndarray of shape (`n_features_in_`,)
+        Part of each input in the mean squared distance of two rows as the first kernel sees it,
+        through which all layers see the inputs. They sum to one.
     hidden_length_scales_ : ndarray of shape (n_layers,)
-        Of the kernels after the first, in units of the features.
-    heights_ : ndarray of shape (n_layers + 1,)
-        Of all kernels, for standardised targets.
+        Of the kernels after the first, in units of the root mean square of the features that
+        they see: a layer with a long one is nearly linear.
+    signal_variance_ : float or ndarray
+        Prior variance of the function in the squared units of y. With several targets, one of
+        each.
     noise_variance_ : float or ndarray
-        Noise variance in the squared units of y; with several targets, of each.
-    inducing_inputs_ : ndarray of shape (n_inducing, `n_features_in_`)
-        In the units of X.
+        Noise variance in the squared units of y. With several targets, one of each.
+    inducing_inputs_ : ndarray of shape (n_inducing, n_features_in_)
+        Where the inducing inputs ended, in the units of X.
     n_iter_ : int
         Epochs run.
     loss_curve_ : list of float
         Minus the objective, a row, in nats of the standardised target, of each epoch. At the
-        draws of its steps.
+        draws of its steps, log prior of the length scales included; see the notes for what it
+        bounds.
     validation_scores_ : list of float
         Mean log density (of classes, log probability) of the held-out targets, standardised,
         each time that they were scored.
@@ -153,7 +160,10 @@ class DeepWishartRegressor(
 
     A draw of the hidden layers is a smooth map from inputs to features. Each row's features have
     their distribution given those of the inducing points; the correlation that they then have
-    among rows is taken to be one, in training with an exact output and in all predictions.
+    among rows is taken to be one, in training with an exact or sparse output and in all
+    predictions. With ``output="inducing"``, or without hidden layers, the objective is a lower
+    bound of the log evidence (plus the log prior). With hidden layers and another output it is
+    not, because of that correlation: it does not rank depths or models, scores on other rows do.
 
     References
     ----------

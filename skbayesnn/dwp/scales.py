@@ -25,8 +25,9 @@ class Scales:
         self.X_offset, self.X_scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
         if normalize_y:
             self.y_offset, self.y_scale = location_and_scale(targets, "y", weights)
+        offset, self.X_spread = location_and_scale(X, "X", weights)
         if normalize_X:
-            self.X_offset, self.X_scale = location_and_scale(X, "X", weights)
+            self.X_offset, self.X_scale = offset, self.X_spread
 
     def inputs(self, X):
         """Standardised inputs."""

@@ -141,8 +141,8 @@ class SIPBase:
         self._start(X[rows], y[rows], weights[rows], start, settings)
         self._see(weights)
         data = self._scaled(X), self._scaled_target(y), weights
-        n_more = 0 if other is None else max(1, round(_ALL_ROWS_PART * settings.n_epochs))
-        tasks = CallbackTasks(self, X, y, settings.n_epochs + n_more, self._fitted_so_far)
+        n_tasks = settings.n_epochs + (0 if other is None else self._more(settings.n_epochs))
+        tasks = CallbackTasks(self, X, y, n_tasks, self._fitted_so_far)
         inference = self._inference
         held_out = None if other is None else [part[other] for part in data]
         inference.attach(
@@ -158,22 +158,30 @@ class SIPBase:
             inference, n_epochs=settings.n_epochs, learning_rate=self.learning_rate,
             schedule=self.schedule, early_stopping=settings.early_stopping,
             patience=settings.patience, tol=self.tol, score_every=settings.score_every,
-            prefer_last=True, **common,
+            **common,
         )  # fmt: skip
         self.loss_curve_, self.validation_scores_ = record.losses, record.scores
         if held_out is not None:
             self._calibrate(*held_out)
             if not record.stopped_by_callback:
+                # The noise is that of rows that were not trained on.
+                log_noise = inference.average[-1]
                 inference.attach(*data)
                 record = train(
-                    inference, n_epochs=n_more, learning_rate=_ALL_ROWS_RATE * self.learning_rate,
-                    **common,
+                    inference, n_epochs=self._more(record.best_epoch),
+                    learning_rate=_ALL_ROWS_RATE * self.learning_rate, **common,
                 )  # fmt: skip
+                inference.average[-1] = log_noise
                 self.loss_curve_ = [*self.loss_curve_, *record.losses]
         inference.detach()
         self._publish()
         tasks.finish()
         self._warn_if_the_prior_was_left()
+
+    @staticmethod
+    def _more(n_epochs):
+        """Epochs with all rows, after so many with a part of them."""
+        return max(1, round(_ALL_ROWS_PART * n_epochs))
 
     def _new_predictor(self, n_components, spread=None):
         predictor = Predictor(
@@ -192,7 +200,7 @@ class SIPBase:
 
         The noise that training finds, and the distances between the draws of u, are those of
         the training rows, which the prior's many parameters have followed. The factor c on the
-        noise variance and the factor k on the distances have the prior density 1/(c² k⁴) on
+        noise variance and the factor k on the distances have the prior density 1/(c k²) on
         values from one up, so that a handful of rows does not decide.
         """
         chosen, best = (1.0, 1.0), -np.inf
@@ -203,7 +211,7 @@ class SIPBase:
                 more = PredictiveMixture(
                     d.weights, d.means, d.variances + (c - 1.0) * predictor.noise_variance
                 )
-                score = weights @ more.logpdf(targets) - 2.0 * np.log(c) - 4.0 * np.log(k)
+                score = weights @ more.logpdf(targets) - np.log(c) - 2.0 * np.log(k)
                 if score > best:
                     chosen, best = (float(k), float(c)), score
         self._spread_factor, self._noise_factor = chosen

@@ -54,10 +54,10 @@ class SIPRegressor(
         (variational inference).
     kl_weight : float, default=1.0
         Weight of the divergence between posterior and prior in the objective.
-    hyperprior_weight : float, default=0.0
-        Weight in the objective of a prior on the parameters of the prior: independent normal
-        laws, of the means of the weights around zero, and of the logs of their scales around
-        those at the start. What it takes from the fit it gives to fits of few rows.
+    hyperprior_weight : float, default=3.0
+        Weight in the objective of a prior on the parameters of the prior: the means of its
+        weights (all weights of the "sampler" prior) are normal around zero. Fits of few rows
+        need it.
     kl_warmup : float, default=0.2
         Part of the training over which that weight rises from 0.
     alpha_warmup : float, default=0.5
@@ -77,10 +77,9 @@ class SIPRegressor(
         and 10,000 at most.
     early_stopping : bool or "auto", default="auto"
         Hold out rows, stop when their mean log density has not risen for `n_iter_no_change`
-        epochs, and put back the best parameters. "auto" is True. They are put back only where
-        they are better than the last by more than a standard error. Then the noise variance is
-        raised to what the held-out rows ask for, and training goes on with all rows for a tenth
-        of the epochs, at a tenth of the learning rate.
+        epochs, and put back the best parameters. "auto" is True. Then the predictions are
+        widened to what the held-out rows ask for, and training goes on with all rows, for a
+        tenth of the epochs that led to the best parameters and at a tenth of the learning rate.
     validation_fraction : float, default=0.1
         Part of the rows held out. At most 400 rows are.
     n_iter_no_change : int or "auto", default="auto"
@@ -105,8 +104,8 @@ class SIPRegressor(
 
     Attributes
     ----------
-    inducing_inputs_ : ndarray of shape (n_inducing, n_features)
-        Where they ended, in the units of X.
+    inducing_inputs_ : ndarray of shape (n_inducing, n_features_in_)
+        Where the inducing inputs ended, in the units of X.
     noise_variance_ : float
         Noise variance in the squared units of y.
     loss_curve_ : list of float
@@ -137,17 +136,20 @@ class SIPRegressor(
     Notes
     -----
     Departures from the paper. The expectation over f given u in its objective is taken
-    exactly. The classifier is a Gaussian discriminant with running moments plus a network,
-    and sees inducing values with the noise of y added: without, it tells posterior from prior
-    at once, and its divergence is far too small. The prior follows the gradient of both
-    divergences, not of one. α rises, the noise variance is corrected on rows held out, and the
-    inducing inputs have four times the learning rate.
+    exactly, and so is that over the last layer of the "bnn" prior, whose hidden networks keep
+    their noise: the prior is that of `n_draws` / 5 networks, each as likely as the others, with
+    weights that follow the learned means and scales. The classifier is a Gaussian discriminant
+    with running moments plus a network, and sees inducing values with the noise of y added:
+    without, it tells posterior from prior at once, and its divergence is far too small. The
+    prior follows the gradient of both divergences, not of one. The prior's parameters have a
+    prior of their own, α rises, the inducing inputs have four times the learning rate, and
+    predictions are widened to what rows held out from training ask for: the noise variance, and
+    the distances between the draws of the inducing values.
 
     Fits of a few hundred rows differ from seed to seed, and single ones can be too sure of
     themselves: :class:`~skbayesnn.EnsembleRegressor` pools several.
 
-    Draws of the fitted prior have the course of the data, but less spread: the weights are
-    independent and normal, so that the prior is close to Gaussian at each input, and it has
+    Draws of the fitted prior have the course of the data, but less spread: the prior has
     narrowed with the posterior while α was small.
 
     References
@@ -180,7 +182,7 @@ class SIPRegressor(
         width: int = 50,
         alpha_divergence: float = 1.0,
         kl_weight: float = 1.0,
-        hyperprior_weight: float = 0.0,
+        hyperprior_weight: float = 3.0,
         kl_warmup: float = 0.2,
         alpha_warmup: float = 0.5,
         discriminator_steps: int = 1,

@@ -6,7 +6,8 @@ from skbayesnn.numerics.random import normals_like
 from skbayesnn.sip.conditional import FeatureConditional
 from skbayesnn.sip.leaky_network import LeakyNetwork
 from skbayesnn.sip.objective import power_log_likelihood
-from skbayesnn.sip.priors import BNNPrior, SamplerPrior
+from skbayesnn.sip.priors import BNNPrior
+from skbayesnn.sip.sampler import SamplerPrior
 
 N_POSTERIOR_NOISE = 100
 PRIORS = {"bnn": BNNPrior, "sampler": SamplerPrior}
@@ -72,7 +73,7 @@ class SparseImplicitProcess:
         self.theta = np.concatenate(
             [theta, self._start_posterior(theta, Z, generator), Z.ravel(), [np.log(noise_variance)]]
         ).astype(dtype)
-        self.prior.hyper = tuple(part.astype(dtype) for part in self.prior.hyper)
+        self.prior.hyper_scales = self.prior.hyper_scales.astype(dtype)
         self.gradient = np.zeros_like(self.theta)
         self.blur = None
 

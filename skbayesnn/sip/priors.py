@@ -4,8 +4,8 @@ A draw of the noise z is one function, x ↦ g_θ(x, z). Two processes:
 
 - :class:`BNNPrior`: a network of two hidden layers whose weights and biases are drawn,
   each N(m, s²) with m and s learned;
-- :class:`SamplerPrior`: a network with learned weights whose inputs are x and a few
-  standard normal variables, the same for all x of a function.
+- :class:`~skbayesnn.sip.sampler.SamplerPrior`: a network with learned weights whose inputs are
+  x and a few standard normal variables, the same for all x of a function.
 
 ``moments`` estimates mean and covariance of the process from a few networks: the paper takes
 them from draws of the functions. Given the hidden units h a function of the first process is
@@ -34,25 +34,24 @@ from skbayesnn.sip.drawn_layers import (
     draw_weights,
     draw_weights_adjoint,
     features_adjoint,
-    read_out_adjoint,
 )
 
 DRAWS_A_NETWORK = 5
 """Functions drawn from each hidden network in a training step."""
 
 
-def _centred(values, n):
+def centred(values, n):
     """Mean over the networks, and deviations whose squares sum to n-ths of theirs."""
     mean = values.mean(axis=0)
     return mean, (values - mean) / np.sqrt(n)
 
 
-def _centred_adjoint(d_mean, d_deviations, n):
+def centred_adjoint(d_mean, d_deviations, n):
     out = (d_deviations - d_deviations.mean(axis=0)) / np.sqrt(n)
     return out + d_mean / len(d_deviations)
 
 
-class _Prior:
+class Prior:
     """Buffers, and the start at unit variance.
 
     Parameters
@@ -67,8 +66,9 @@ class _Prior:
     n_parameters : int
     keeps_networks : bool
         Whether the noise of the networks stays the same.
-    hyper : tuple of ndarray, each of shape (n_parameters,)
-        After ``start``, means and standard deviations of a normal law of the parameters.
+    hyper_scales : ndarray of shape (n_parameters,)
+        After ``start``, standard deviations of a normal law of the parameters, of mean zero;
+        infinite where a parameter has none.
     """
 
     def __init__(self, n_inputs, width):
@@ -106,10 +106,9 @@ class _Prior:
         return {**self.__dict__, "_buffers": {}, "kept": None}
 
     def hyperprior(self, theta):
-        """Minus the log density of the parameters under :attr:`hyper`, and its gradient."""
-        centre, scale = self.hyper
-        distance = (theta - centre) / scale
-        return 0.5 * float(distance @ distance), distance / scale
+        """Minus their log density by :attr:`hyper_scales`, but for a constant; its gradient."""
+        distance = theta / self.hyper_scales
+        return 0.5 * float(distance @ distance), distance / self.hyper_scales
 
     def _spread_and_centre(self, theta, X, generator):
         """Standard deviation over functions, within an input; mean over functions and inputs."""
@@ -118,7 +117,7 @@ class _Prior:
         return np.sqrt((features**2).sum(axis=1).mean()), mean.mean()
 
 
-class BNNPrior(_Prior):
+class BNNPrior(Prior):
     """Network with random weights: f = v'leaky(W₂ leaky(W₁x + b₁) + b₂) + c, all random.
 
     Parameters are the means of all weights and biases, then the logs of their standard
@@ -178,14 +177,10 @@ class BNNPrior(_Prior):
             theta[self.n_noise - 1] -= centre
             theta[self.n_hidden : self.n_noise] /= spread
             theta[self.n_noise + self.n_hidden :] -= np.log(spread)
-        # A mean has zero, and the scale of its weight at the start; a log of a scale one more or
-        # less than at the start.
-        log_scale = theta[self.n_noise :] - 0.5 * np.log1p(-mean_part)
-        log_scale[-1] = 0.0
-        self.hyper = (
-            np.concatenate([np.zeros(self.n_noise), log_scale]),
-            np.concatenate([np.exp(log_scale), np.ones(self.n_noise)]),
-        )
+        # A mean has the scale that its weight has at the start; logs of scales are free.
+        log_scales = theta[self.n_noise :] - 0.5 * np.log1p(-mean_part)
+        log_scales[-1] = 0.0
+        self.hyper_scales = np.concatenate([np.exp(log_scales), np.full(self.n_noise, np.inf)])
         return theta
 
     def _hidden(self, theta, X, noise):
@@ -242,7 +237,7 @@ class BNNPrior(_Prior):
         second = self._hidden(theta, X, noise)
         m_v, s_v, m_c, s_c = self._last(theta)
         self.through_means = second @ m_v
-        mean, deviations = _centred(self.through_means.astype(np.float64), n)
+        mean, deviations = centred(self.through_means.astype(np.float64), n)
         features = self.buffer("features", (rows, n * (self.width + 1) + 1), np.float64)
         units = features[:, : n * self.width].reshape(rows, n, self.width)
         np.multiply(second.transpose(1, 0, 2), s_v * s_v.dtype.type(1 / np.sqrt(n)), out=units)
@@ -299,7 +294,7 @@ class BNNPrior(_Prior):
         d_s_v = np.einsum("nrj,nrj->j", each[:, :, :-1], d_each @ second[:, -n_wanted:])
         d_units = np.matmul(d_each.transpose(0, 2, 1), each[:, :, :-1] * s_v)
         # The moments.
-        d_means = _centred_adjoint(d_mean, d_features[:, n * self.width : -1].T, n).astype(dtype)
+        d_means = centred_adjoint(d_mean, d_features[:, n * self.width : -1].T, n).astype(dtype)
         d_means[:, -n_wanted:] += d_each.sum(axis=1)
         d_hidden = self.buffer("d_hidden", second.shape, dtype)
         d_scale = np.empty(self.width, dtype)
@@ -322,109 +317,3 @@ class BNNPrior(_Prior):
         scales[-1] = s_c * (d_features[:, -1].sum() + np.sum(d_each * each[:, :, -1:]))
         wanted = d_first[:, len(X) - n_wanted :]
         return np.matmul(wanted, w_1.transpose(0, 2, 1)).sum(axis=0)
-
-
-class SamplerPrior(_Prior):
-    """Neural sampler: f = v'leaky(W₂ leaky(W₁x + U z + b₁) + b₂) + c, with z ~ N(0, I).
-
-    Parameters are W₁, U, b₁, W₂, b₂, v, c, one after the other. Nothing of its last layer is
-    random: its moments are those of its draws.
-
-    Parameters
-    ----------
-    n_inputs, width : int
-    n_noise : int, default=10
-        Normal variables z of a function.
-    """
-
-    keeps_networks = False
-
-    def __init__(self, n_inputs, width, n_noise=10):
-        super().__init__(n_inputs, width)
-        self.n_noise = n_noise
-        self.shapes = [
-            (n_inputs, width), (n_noise, width), (width,), (width, width), (width,), (width,), (1,),
-        ]  # fmt: skip
-        self.n_parameters = sum(int(np.prod(shape)) for shape in self.shapes)
-
-    def blocks(self):
-        """Names and sizes of the blocks of parameters."""
-        return {"prior weights": self.n_parameters}
-
-    def n_networks(self, n_draws):
-        """As :meth:`BNNPrior.n_networks`."""
-        return n_draws
-
-    def _views(self, flat):
-        views, begin = [], 0
-        for shape in self.shapes:
-            size = int(np.prod(shape))
-            views.append(flat[begin : begin + size].reshape(shape))
-            begin += size
-        return views
-
-    def start(self, X, generator):
-        """Parameters whose draws have variance one over the rows of X, mean zero."""
-        theta = generator.standard_normal(self.n_parameters)
-        w_1, u, _, w_2, b_2, v, c = self._views(theta)
-        w_1 *= np.sqrt(2.0 / self.n_inputs)
-        u *= np.sqrt(2.0 / self.n_noise)
-        w_2 *= np.sqrt(2.0 / self.width)
-        b_2 *= 0.3
-        v *= np.sqrt(1.0 / self.width)
-        c[:] = 0
-        v /= self._spread_and_centre(theta, X, generator)[0]
-        c[:] = -self._spread_and_centre(theta, X, generator)[1]
-        scales = [np.full(part.size, np.sqrt(np.mean(part**2))) for part in self._views(theta)]
-        scales[-1][:] = 1.0
-        self.hyper = np.zeros(self.n_parameters), np.concatenate(scales)
-        return theta
-
-    def functions(self, theta, X, noise):
-        """Functions at rows, as :meth:`BNNPrior.functions`."""
-        n_draws, n_rows, dtype = len(noise), len(X), theta.dtype
-        w_1, u, b_1, w_2, b_2, v, c = self._views(theta)
-        shape = (n_draws, n_rows, self.width)
-        first, second = self.buffer("first", shape, dtype), self.buffer("second", shape, dtype)
-        first[:] = X @ w_1
-        bias_leaky(first, noise @ u + b_1)
-        np.matmul(first.reshape(-1, self.width), w_2, out=second.reshape(-1, self.width))
-        bias_leaky(second, np.tile(b_2, (n_draws, 1)))
-        return second @ v + c
-
-    def moments(self, theta, X, noise):
-        """Mean and features, as :meth:`BNNPrior.moments`: those of the functions."""
-        self.drawn = self.functions(theta, X, noise)
-        self.kept = X, noise
-        mean, deviations = _centred(self.drawn.astype(np.float64), len(noise) - 1.0)
-        return mean, deviations.T
-
-    def draws(self, theta, n_wanted, n_draws, generator):
-        """The functions themselves, as :meth:`BNNPrior.draws`."""
-        return self.drawn[:n_draws, -n_wanted:]
-
-    def adjoint(self, theta, d_mean, d_features, d_draws, gradient):
-        """Gradients, as :meth:`BNNPrior.adjoint`."""
-        X, noise = self.kept
-        n_wanted = d_draws.shape[1]
-        d_f = _centred_adjoint(d_mean, d_features.T, len(noise) - 1.0).astype(theta.dtype)
-        d_f[: len(d_draws), -n_wanted:] += d_draws
-        w_1, _, _, w_2, _, v, _ = self._views(theta)
-        d_w_1, d_u, d_b_1, d_w_2, d_b_2, d_v, d_c = self._views(gradient)
-        first, second = self._buffers["first"], self._buffers["second"]
-        d_hidden = self.buffer("d_hidden", first.shape, theta.dtype)
-        d_bias = self.buffer("d_bias", (len(noise), self.width), theta.dtype)
-        flat = (-1, self.width)
-        d_c[0] = d_f.sum()
-        d_v[:] = d_f.reshape(-1) @ second.reshape(flat)
-        read_out_adjoint(second, d_f, np.tile(v, (len(noise), 1)), d_hidden, d_bias)
-        d_b_2[:] = d_bias.sum(axis=0)
-        np.matmul(first.reshape(flat).T, d_hidden.reshape(flat), out=d_w_2)
-        d_first = second
-        np.matmul(d_hidden.reshape(flat), w_2.T, out=d_first.reshape(flat))
-        bias_leaky_adjoint(first, d_first, d_bias)
-        d_b_1[:] = d_bias.sum(axis=0)
-        d_u[:] = noise.T @ d_bias
-        over_draws = d_first.sum(axis=0)
-        d_w_1[:] = X.T @ over_draws
-        return over_draws[len(X) - n_wanted :] @ w_1.T

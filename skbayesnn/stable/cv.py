@@ -219,7 +219,7 @@ class StableNNRegressorCV(
         default = crps_scorer.set_score_request(sample_weight=True)
         return check_scoring(self, default if self.scoring is None else self.scoring)
 
-    def get_metadata_routing(self):
+    def get_metadata_routing(self) -> MetadataRouter:
         """Who takes what is passed to ``fit`` beside X and y.
 
         Returns

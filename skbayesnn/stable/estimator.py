@@ -21,15 +21,17 @@ from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture
-from skbayesnn.stable.partitions.choice import make_partition
+from skbayesnn.stable.additive.effects import PartialEffectsMixin
+from skbayesnn.stable.partitions.choice import degrees_of_freedom, make_partition
 from skbayesnn.stable.posterior import sample_posterior, warn_unless_converged
 from skbayesnn.stable.samplers.problem import Prior
 from skbayesnn.stable.settings import CONSTRAINTS, check_unchanged, model_parameters
 
 
 class StableNNRegressor(
-    CallbackSupportMixin, ProbabilisticRegressorMixin, RegressorMixin, BaseEstimator
-):
+    CallbackSupportMixin, PartialEffectsMixin, ProbabilisticRegressorMixin,
+    RegressorMixin, BaseEstimator,
+):  # fmt: skip
     """Infinitely wide Bayesian neural network with α-stable weights.
 
     One hidden layer of sign units; as its width grows and its output weights have
@@ -46,7 +48,7 @@ class StableNNRegressor(
         the jumps. 2 is a Gaussian process with the arc-cosine kernel of order zero,
         ν(1 - 2θ/π), θ the angle between (1, x) and (1, x'). "sample" infers it under a
         uniform prior on 0.2, 0.22, …, 1.98.
-    nu : float or "sample", default=1.0
+    nu : float or "sample", default="sample"
         Scale of the squared weights, above 0, in units of the variance of y (of y
         squared with ``normalize_y=False``). "sample" infers it under a half-Cauchy prior.
     input_scale : float, array-like of shape (n_features,) or "evidence", default=1.0
@@ -54,14 +56,24 @@ class StableNNRegressor(
         one for each input, as Gaussian processes find length scales: they maximise the
         marginal likelihood of α = 2 (on 600 rows at most), so that inputs that do not matter
         are turned down; with ``activation="erf"`` a scale of the biases is found with them.
-        Worth most where there are many inputs.
-    cells : {"auto", "line", "plane", "sampled"}, default="auto"
-        How hidden units are put into classes that label the rows alike: "line" and
-        "plane", exact, for one and for two inputs; "sampled", `n_units` hyperplanes
-        drawn from their prior, for any number of inputs. "auto" takes the exact ones
-        where there are some, in the plane up to 150 distinct rows: there are about
-        n²/2 cells, and the memory of a chain grows as 4 n³ bytes. Units that move, or are
-        no signs, are sampled ones.
+    cells : {"auto", "line", "plane", "additive", "sampled"}, default="auto"
+        Which hidden units there are, and how they are put into classes that label the rows
+        alike. "line" and "plane", exact, for one and for two inputs. "additive", for any
+        number of inputs, has axis units, signs that see one input each, whose exact sum is a
+        stable process with a scale ν of its own for each input, and dense units, cosines that
+        see all inputs, whose sum is a Gaussian process; see `dense_units` and `likelihood`.
+        "sampled" has `n_units` hyperplanes drawn from their prior, for any number of inputs.
+        "auto" takes the line for one input, the plane for two up to 150 distinct rows (there are
+        about n²/2 cells, and the memory of a chain grows as 4 n³ bytes), and "additive"
+        otherwise; sampled ones for units that move or are no signs, and for
+        ``sampler="metropolis"``.
+    likelihood : {"auto", "gaussian", "student_t"}, default="auto"
+        Law of the target given the function. "student_t", for additive cells, has heavy tails: its degrees of
+        freedom are sampled from 2 to infinity, so that it may turn out Gaussian. "auto" is
+        "student_t" for additive cells and "gaussian" otherwise.
+    dense_units : bool, default=True
+        Whether additive cells have dense units. Without them the function is a sum of
+        functions of single inputs.
     n_units : int, default=1000
         Number of sampled hyperplanes.
     activation : {"sign", "erf", "cosine"}, default="sign"
@@ -74,12 +86,10 @@ class StableNNRegressor(
         among the three by cross-validation.
     move_units : bool, default=False
         Sample the hyperplanes, too: each sweep proposes a new one for every sampled unit.
-        A few hundred units then find the jumps of a function of ten inputs that thousands
-        drawn at random miss. Predictions need the units of each draw: a fit keeps
-        ``n_posterior_draws * n_units * (n_features + 2)`` numbers of 4 bytes (48 MB for
-        1000 draws of 1000 units with ten inputs). Not for ``sampler="metropolis"``.
-        On smooth tables move erf units: signs that move can follow single rows, and chains
-        that have not converged are then too sure of themselves.
+        Predictions need the units of each draw: a fit keeps ``n_posterior_draws * n_units *
+        (n_features + 2)`` numbers of 4 bytes. Not for ``sampler="metropolis"``. On smooth tables
+        move erf units: signs that move can follow single rows, and chains that have not converged
+        are then too sure of themselves.
     sampler : {"gibbs", "metropolis"}, default="gibbs"
         "metropolis" is the paper's Algorithm S.2, scales proposed from their prior with
         all weights integrated out: a reference of the same law. It costs
@@ -130,7 +140,8 @@ class StableNNRegressor(
     alpha_, nu_ : float
         Posterior medians, where sampled, of the parameters `alpha` and `nu`.
     noise_variance_draws_, alpha_draws_, nu_draws_ : ndarray of shape (n_posterior_draws,)
-        The draws of each; all alike where it is given.
+        The draws of each; all alike where it is given. Additive cells have a ν for each input,
+        (n_posterior_draws, n_features), and `nu_` is the median of all of them.
     r_hat_ : ndarray of shape (n_monitored,)
         Rank-normalised split R-hat of the function at `monitored_rows_`, the larger one of
         values and of their distances from the median; near 1 where the chains agree.
@@ -140,7 +151,8 @@ class StableNNRegressor(
     monitored_rows_ : ndarray of shape (n_monitored, n_features)
         Up to 100 distinct training rows, spread over the data.
     parameter_r_hat_ : dict of str to float
-        R-hat of ``"noise_variance"``, ``"alpha"`` and ``"nu"``, where sampled.
+        R-hat of ``"noise_variance"``, ``"alpha"`` and ``"nu"``, where sampled, and for additive
+        cells of the parts of the function and of the parameters that only they have.
     parameter_effective_sample_size_, parameter_tail_effective_sample_size_ : dict
         Effective numbers of independent draws of the same.
     n_features_in_ : int
@@ -158,12 +170,15 @@ class StableNNRegressor(
     A fit keeps ``n_posterior_draws`` numbers of 4 bytes for each cell (as many cells as
     distinct inputs, or ``n_units``; in the plane two numbers a cell). A sweep costs O(n)
     operations for one input and O(n * n_cells) otherwise; with `move_units` O(n² * n_units)
-    up to 1500 rows. Chains in the plane mix slowly where jumps may lie along different
-    lines, and those of moving units where there are many inputs and little noise: look at
-    `r_hat_`. Predictions then want several chains and a long warm-up.
+    up to 1500 rows. Chains in the plane and those of moving units may mix slowly: look at `r_hat_`.
 
-    For tables of many inputs, try ``activation="erf"``, ``input_scale="evidence"`` and
-    ``move_units=True`` with 300 units, α near 1.8 and ν near 5.
+    Additive cells: of an input with more than 5000 distinct values neighbours are taken
+    together. Dense units are exact up to 2000 rows and have 300 landmarks beyond; their length
+    scales are found first, by the evidence of the Gaussian limit of the whole model on up to 600
+    rows, and then held. Up to 1200 rows all parts are drawn at once every few sweeps; beyond,
+    the function converges long before the parts that it is a sum of. Student-t noise is told by
+    one scale for each draw, so that 1000 draws have its tails up to the level 0.9995, and
+    `noise_variance_` is its squared scale.
 
     References
     ----------
@@ -191,10 +206,12 @@ class StableNNRegressor(
     def __init__(
         self,
         alpha: float | Literal["sample"] = 1.1,
-        nu: float | Literal["sample"] = 1.0,
+        nu: float | Literal["sample"] = "sample",
         *,
         input_scale: float | ArrayLike | Literal["evidence"] = 1.0,
-        cells: Literal["auto", "line", "plane", "sampled"] = "auto",
+        cells: Literal["auto", "line", "plane", "additive", "sampled"] = "auto",
+        likelihood: Literal["auto", "gaussian", "student_t"] = "auto",
+        dense_units: bool = True,
         n_units: int = 1000,
         activation: Literal["sign", "erf", "cosine"] = "sign",
         move_units: bool = False,
@@ -215,6 +232,8 @@ class StableNNRegressor(
         self.nu = nu
         self.input_scale = input_scale
         self.cells = cells
+        self.likelihood = likelihood
+        self.dense_units = dense_units
         self.n_units = n_units
         self.activation = activation
         self.move_units = move_units
@@ -283,14 +302,15 @@ class StableNNRegressor(
         if self.noise_variance != "sample":
             log_noise = float(np.log(self.noise_variance) - 2.0 * np.log(self._scale))
         alpha, nu = (None if v == "sample" else float(v) for v in (self.alpha, self.nu))
-        prior = Prior(alpha, nu, log_noise)
         if self.warm_start and hasattr(self, "_ends"):
             check_unchanged(self, X, standardised, weights)
             partition, starts = self.cells_, deepcopy(self._ends)
+            prior = Prior(alpha, nu, log_noise, degrees_of_freedom(self, partition))
             n_warmup = 0
         else:
             *chains, rng = spawn_generators(self.random_state, self.n_chains + 1)
             partition = self._make_partition(X, standardised, weights, rng)
+            prior = Prior(alpha, nu, log_noise, degrees_of_freedom(self, partition))
             starts = [(partition.start(prior, chain), chain) for chain in chains]
             n_warmup = self.n_warmup
         self.input_scale_ = np.broadcast_to(partition.inputs.scale, X.shape[1]).copy()
@@ -330,7 +350,7 @@ class StableNNRegressor(
         check_is_fitted(self, "noise_variance_draws_")
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         means, variances = self.cells_.predict(self._draws, X)
-        noise = self.noise_variance_draws_
+        noise = self.noise_variance_draws_ * self.cells_.noise_scales(self._draws)
         return PredictiveMixture(
             np.full(noise.size, 1.0 / noise.size),
             self._location + self._scale * means,
@@ -375,6 +395,8 @@ class StableNNRegressor(
         noise = self.noise_variance_draws_
         rounds = -(-n_samples // noise.size)
         chosen = np.concatenate([rng.permutation(noise.size) for _ in range(rounds)])[:n_samples]
-        f = self.cells_.sample(self._draws.take(chosen), X, rng)
-        error = np.sqrt(noise[chosen]) * rng.standard_normal(f.shape)
+        draws = self._draws.take(chosen)
+        f = self.cells_.sample(draws, X, rng)
+        noise = noise[chosen] * self.cells_.draw_noise_scales(draws, len(X), rng)
+        error = np.sqrt(noise) * rng.standard_normal(f.shape)
         return self._location + self._scale * f + error

@@ -7,7 +7,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.parallel import Parallel, delayed
 
 from skbayesnn.stable.diagnostics import effective_sample_size, r_hat, tail_effective_sample_size
-from skbayesnn.stable.partitions.base import Draws
 from skbayesnn.stable.samplers.chain import run_chain, sweep_blocks
 from skbayesnn.stable.samplers.metropolis import MetropolisChain
 
@@ -107,27 +106,21 @@ def fitted_attributes(partition, prior, records, scale):
     -------
     attributes : dict
     """
-    n_draws = min(len(record.weights) for record in records)
+    n_draws = min(record.n_draws for record in records)
     records = [record.first(n_draws) for record in records]
-    draws = Draws.of_records(records)
-    parameters = {"noise_variance": "log_noise"} if prior.log_noise is None else {}
-    if prior.alpha is None:
-        parameters["alpha"] = "alpha"
-    if prior.nu is None:
-        parameters["nu"] = "log_nu"
-    followed = np.stack(
-        [np.column_stack([r.f, *(getattr(r, n) for n in parameters.values())]) for r in records]
-    )
-    n_f = records[0].f.shape[1]
-    found = {
-        "r_hat_": r_hat(followed),
-        "effective_sample_size_": effective_sample_size(followed),
-        "tail_effective_sample_size_": tail_effective_sample_size(followed),
+    draws = partition.draws_of(records)
+    f, parameters = np.stack([r.f for r in records]), partition.followed(prior, records)
+    judges = {
+        "r_hat_": (r_hat, np.max),
+        "effective_sample_size_": (effective_sample_size, np.min),
+        "tail_effective_sample_size_": (tail_effective_sample_size, np.min),
     }
-    attributes = {name: values[:n_f] for name, values in found.items()}
-    for name, values in found.items():
-        of_parameters = zip(parameters, values[n_f:].tolist(), strict=True)
-        attributes[f"parameter_{name}"] = dict(of_parameters)
+    attributes = {}
+    for name, (judge, worst) in judges.items():
+        attributes[name] = judge(f)
+        attributes[f"parameter_{name}"] = {
+            parameter: float(worst(judge(values))) for parameter, values in parameters.items()
+        }
     noise, nu = scale**2 * np.exp(draws.log_noise), np.exp(draws.log_nu)
     return attributes | {
         "cells_": partition,

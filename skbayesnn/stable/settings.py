@@ -11,7 +11,9 @@ from skbayesnn.stable.partitions.sampled import ACTIVATIONS
 CONSTRAINTS = {
     "alpha": [Interval(Real, 0, 2, "right"), Options(("sample",))],
     "nu": [positive(), Options(("sample",))],
-    "cells": [Options(("auto", "line", "plane", "sampled"))],
+    "cells": [Options(("auto", "line", "plane", "additive", "sampled"))],
+    "likelihood": [Options(("auto", "gaussian", "student_t"))],
+    "dense_units": BOOLEAN,
     "n_units": [positive(Integral)],
     "activation": [Options(tuple(ACTIVATIONS))],
     "move_units": BOOLEAN,

@@ -48,7 +48,7 @@ class UDNRegressor(
 
     Parameters
     ----------
-    likelihood : str, default="mixture"
+    likelihood : {"gaussian", "heteroscedastic", "student_t", "mixture"}, default="mixture"
         Law of the target given the function. "gaussian" has one noise variance, learned;
         "heteroscedastic" adds a variance that depends on the inputs; "student_t" has heavy
         tails, with degrees of freedom that are learned and a scale that depends on the inputs;
@@ -153,9 +153,9 @@ class UDNRegressor(
     The predictive Gaussians of "student_t" are fifteen pieces of its law of the precision: its
     distribution function is within 0.003 of Student's.
 
-    With several targets ``predict`` gives (n_samples, n_targets), with ``return_std`` as well,
-    and ``predict_distribution`` a list of one mixture a target; the methods that need a
-    single mixture (quantiles, intervals, samples, densities) raise a ``ValueError``.
+    With several targets, which share the hidden layers and the depth, ``predict_distribution``
+    gives a list of one mixture a target; what needs their joint law (``sample_y`` and
+    ``log_predictive_density``) raises a ``ValueError``.
 
     References
     ----------

@@ -170,7 +170,7 @@ def test_without_hidden_layers_it_is_the_exact_gaussian_process():
     target = ((y - y.mean()) / y.std())[:, None]
     model = quick(n_layers=0, max_iter=300).fit(X, y)
     scale = y.std()
-    kernel = ConstantKernel(model.heights_[0]) * RBF(model.length_scales_)
+    kernel = ConstantKernel(model.signal_variance_ / scale**2) * RBF(model.length_scales_)
     kernel += WhiteKernel(model.noise_variance_ / scale**2)
     gp = GaussianProcessRegressor(kernel, normalize_y=True, optimizer=None).fit(X, y)
     new = wave(20, seed=1)[0]
@@ -188,7 +188,7 @@ def test_without_hidden_layers_it_is_the_exact_gaussian_process():
             log_evidence(t, (X - X.mean(axis=0)) / X.std(axis=0), target, np.ones(60))[0]
             + relevance_prior(t[:2], 0.5)[0] / 60
         ),
-        np.r_[lengths, np.log(model.heights_[0]), np.log(model.noise_variance_ / scale**2)],
+        np.r_[lengths, np.log([model.signal_variance_, model.noise_variance_]) - 2 * np.log(scale)],
     )
     np.testing.assert_allclose(-model.loss_curve_[-1], -best.fun, atol=1e-3)
 
@@ -260,7 +260,6 @@ def test_held_out_rows_are_scored_given_the_others(output):
 
 def test_steps_with_all_rows_raise_their_objective(monkeypatch):
     monkeypatch.setattr("skbayesnn.dwp.inference.POINTS", 60)
-    monkeypatch.setattr("skbayesnn.dwp.inference.EARLY_POINTS", 60)
     rng = np.random.default_rng(0)
     X = rng.uniform(-6, 6, (200, 1))
     y = np.sign(np.sin(2 * X[:, 0])) + 0.1 * rng.normal(size=200)

@@ -1,5 +1,6 @@
 """The estimator: predictions, attributes, streams, guards, and hard cases."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -51,9 +52,24 @@ def test_attributes(fitted):
     assert 0.05**2 < fitted.noise_variance_ < 0.2**2
     assert fitted.inducing_inputs_.shape == (15, 2)
     assert np.abs(fitted.inducing_inputs_).max() < 4
-    assert fitted.heights_.shape == (3,)
+    assert fitted.feature_relevance_[0] > 0.9
+    np.testing.assert_allclose(fitted.feature_relevance_.sum(), 1.0)
+    assert 0.2 < fitted.signal_variance_ < 20.0  # sin has a variance of 2
     assert fitted.hidden_length_scales_.shape == (2,)
     assert fitted.predict_distribution(X).means.shape == (80, 20)
+
+
+def test_attributes_are_identified(fitted):
+    """Features c times as large, seen through c times the length scale: nothing changes."""
+    X, _ = wave()
+    model = copy.deepcopy(fitted)
+    p = model._model.parameters
+    p["log_heights"][0] += 2 * np.log(3.0)
+    p["log_lengths"][0] += np.log(3.0)
+    model._publish()
+    np.testing.assert_allclose(model.predict(X), fitted.predict(X), rtol=1e-6)
+    for name in ("hidden_length_scales_", "signal_variance_", "feature_relevance_"):
+        np.testing.assert_allclose(getattr(model, name), getattr(fitted, name))
 
 
 def test_predictions_do_not_depend_on_other_rows(fitted):

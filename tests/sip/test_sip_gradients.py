@@ -8,7 +8,8 @@ from skbayesnn.sip.discriminator import Discriminator
 from skbayesnn.sip.leaky_network import LeakyNetwork
 from skbayesnn.sip.model import SparseImplicitProcess
 from skbayesnn.sip.objective import power_log_likelihood
-from skbayesnn.sip.priors import BNNPrior, SamplerPrior
+from skbayesnn.sip.priors import BNNPrior
+from skbayesnn.sip.sampler import SamplerPrior
 
 # Central differences with a step of 1e-6: truncation 1e-12, rounding 1e-10 of the value.
 STEP, TOLERANCE = 1e-6, 1e-7

@@ -9,7 +9,8 @@ from skbayesnn.sip.conditional import FeatureConditional
 from skbayesnn.sip.discriminator import Discriminator
 from skbayesnn.sip.model import SparseImplicitProcess
 from skbayesnn.sip.objective import power_log_likelihood
-from skbayesnn.sip.priors import BNNPrior, SamplerPrior
+from skbayesnn.sip.priors import BNNPrior
+from skbayesnn.sip.sampler import SamplerPrior
 
 
 def leaky(z):
@@ -125,13 +126,20 @@ def test_joint_functions_have_the_moments_of_the_conditional():
     np.testing.assert_allclose(np.cov(drawn.T), expected, atol=error)
 
 
-def test_hyperprior_is_a_normal_law():
+@pytest.mark.parametrize("kind", [BNNPrior, SamplerPrior])
+def test_hyperprior_is_a_normal_law(kind):
     rng = np.random.default_rng(0)
-    for prior in (BNNPrior(2, 3), SamplerPrior(2, 3)):
-        theta = prior.start(rng.normal(size=(9, 2)), rng)
-        value, _ = prior.hyperprior(theta)
-        expected = norm.logpdf(theta, *prior.hyper).sum() - norm.logpdf(0, 0, prior.hyper[1]).sum()
-        np.testing.assert_allclose(value, -expected)
+    prior = kind(2, 30)
+    theta = prior.start(rng.normal(size=(9, 2)), rng)
+    n = prior.n_noise if kind is BNNPrior else prior.n_parameters
+    scales = prior.hyper_scales
+    assert np.isinf(scales[n:]).all()
+    value, _ = prior.hyperprior(theta)
+    expected = norm.logpdf(theta[:n], 0, scales[:n]).sum() - norm.logpdf(0, 0, scales[:n]).sum()
+    np.testing.assert_allclose(value, -expected)
+    # Half of the squares at the start of the one, all of them of the other.
+    part = 0.5 if kind is BNNPrior else 1.0
+    assert abs(np.mean((theta[:n] / scales[:n]) ** 2) / part - 1) < 0.15
 
 
 @pytest.mark.parametrize("alpha", [0.2, 0.5, 1.0])

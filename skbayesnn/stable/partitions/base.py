@@ -211,6 +211,28 @@ class Partition(ABC):
             np.empty((n_sweeps, monitored.size)),
         )
 
+    def draws_of(self, records):
+        """The draws of the records of several chains."""
+        return Draws.of_records(records)
+
+    def followed(self, prior, records):
+        """What convergence is judged by beside f: arrays (n_chains, n_sweeps, n_values) by name."""
+        sampled = {"noise_variance": "log_noise"} if prior.log_noise is None else {}
+        sampled |= {"alpha": "alpha"} if prior.alpha is None else {}
+        sampled |= {"nu": "log_nu"} if prior.nu is None else {}
+        return {
+            name: np.stack([getattr(record, values)[:, None] for record in records])
+            for name, values in sampled.items()
+        }
+
+    def noise_scales(self, draws):
+        """Variance of a new row's noise over σ², for each draw."""
+        return np.ones(draws.alpha.size)
+
+    def draw_noise_scales(self, draws, n_rows, rng):
+        """The same, drawn for each of some rows: to be broadcast to (n_rows, n_draws)."""
+        return np.ones(draws.alpha.size)
+
     def _planes_shape(self, n_draws):
         return 0, 0, 0
 

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 
 from skbayesnn._validation import InvalidParameterError, location_and_scale
+from skbayesnn.stable.additive.partition import AdditiveCells
 from skbayesnn.stable.input_scales import best_scales
 from skbayesnn.stable.partitions.base import InputScaling
 from skbayesnn.stable.partitions.line import LineCells
@@ -38,14 +39,21 @@ def make_partition(estimator, X, y, sample_weight, rng):
     if estimator.normalize_X:
         location, spread = location_and_scale(X, "X", sample_weight)
     scale, bias_scale = estimator.input_scale, BIAS_SCALES[estimator.activation]
-    if isinstance(scale, str) and scale == "evidence":
+    if kind == "additive" and isinstance(scale, str) and scale == "evidence":
+        # The scales of axis units are their ν's, and dense units have length scales.
+        scale = 1.0
+    elif isinstance(scale, str) and scale == "evidence":
         standardised = (X - location) / spread
         scale, bias_scale = best_scales(standardised, y, rng, estimator.activation, sample_weight)
     else:
         scale = _given_scale(estimator, X.shape[1])
     inputs = InputScaling(location, scale / spread)
     data = X, y, sample_weight, inputs
-    if kind == "sampled":
+    if kind == "additive":
+        # The grid of StableNNRegressorCV has no dense_units.
+        dense = getattr(estimator, "dense_units", True)
+        partition = AdditiveCells(*data, dense=dense, rng=rng)
+    elif kind == "sampled":
         partition = UnitCells(
             *data,
             n_units=estimator.n_units,
@@ -97,7 +105,7 @@ def kind_of_cells(estimator, X):
         if n_features != needed:
             raise ValueError(
                 f"cells={kind!r} needs X with {needed} feature(s), but it has {n_features}. "
-                "Use cells='sampled' or cells='auto'."
+                "Use cells='additive', cells='sampled' or cells='auto'."
             )
         if not exact:
             raise ValueError(
@@ -106,7 +114,25 @@ def kind_of_cells(estimator, X):
                 "cells='sampled' or cells='auto'."
             )
     elif kind == "auto":
-        kind = _EXACT.get(n_features, "sampled") if exact else "sampled"
+        many = "additive" if estimator.sampler == "gibbs" else "sampled"
+        kind = _EXACT.get(n_features, many) if exact else "sampled"
         if kind == "plane" and len(np.unique(X, axis=0)) > _MAX_PLANE_ROWS:
-            kind = "sampled"
+            kind = many
+    elif kind == "additive" and (not exact or estimator.sampler == "metropolis"):
+        raise ValueError(
+            "cells='additive' has axis units that are signs, dense units that are cosines, and a "
+            "Gibbs sampler: use activation='sign', move_units=False and sampler='gibbs', or "
+            "cells='sampled'."
+        )
     return kind
+
+
+def degrees_of_freedom(estimator, partition):
+    """Those of the noise: None where they are sampled, infinity for Gaussian noise."""
+    likelihood, additive = estimator.likelihood, isinstance(partition, AdditiveCells)
+    if likelihood == "student_t" and not additive:
+        raise ValueError(
+            "likelihood='student_t' is for cells='additive', which takes any number of inputs. "
+            "Use it, or likelihood='gaussian' or 'auto'."
+        )
+    return None if likelihood == "student_t" or (additive and likelihood == "auto") else np.inf

@@ -70,30 +70,75 @@ class LineCells(Partition):
             log_left, log_right = np.log(left / (left + right)), np.log(right / (left + right))
         return np.where(inside, cell, 0), log_left, log_right, np.where(cell == 0, -1.0, 1.0)
 
-    def _predict(self, problem, draws, X):
-        x = np.ascontiguousarray(X[:, 0])
+    def splits(self, x, levels, log_scales, table):
+        """How each x splits its cell, for each draw.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n_rows,)
+        levels : ndarray of shape (n_draws,)
+            The level at which the law of the split is evaluated.
+        log_scales : ndarray of shape (n_draws, n)
+        table : PositiveStableTable or None
+            None for α = 2, where variances are split like masses.
+
+        Returns
+        -------
+        cell : ndarray of int, shape (n_rows,)
+        side : ndarray of shape (n_rows,)
+            See :meth:`_locate`.
+        z : ndarray of shape (n_rows, n_draws)
+            log R - log(1 - R), R the share of the variance to the left of x.
+        """
         cell, log_left, log_right, side = self._locate(x)
         # Where no cell is split R is zero or one; where α = 2 it is the share of the mass.
         with np.errstate(invalid="ignore"):
-            z = np.repeat((log_left - log_right)[:, None], draws.levels.size, axis=1)
-        if problem.move_scales:
+            z = np.repeat((log_left - log_right)[:, None], levels.size, axis=1)
+        if table is not None:
             split = np.flatnonzero(np.isfinite(log_left) & np.isfinite(log_right))
             for j, places in groups(cell[split]):
                 rows = split[places]
                 z[rows] = split_draws(
-                    draws.levels,
-                    draws.log_scales[:, j],
-                    log_left[rows],
-                    log_right[rows],
-                    problem.table,
+                    levels, log_scales[:, j], log_left[rows], log_right[rows], table
                 )
+        return cell, side, z
+
+    def _predict(self, problem, draws, X):
+        x = np.ascontiguousarray(X[:, 0])
+        table = problem.table if problem.move_scales else None
+        cell, side, z = self.splits(x, draws.levels, draws.log_scales, table)
         means, variances = np.empty_like(z), np.empty_like(z)
         log_scales = draws.log_scales + draws.log_nu[:, None]
         _predict_line(problem, log_scales, draws.log_noise, cell, side, z, means, variances)
         return means, variances
 
     def _sample(self, draws, X, rng):
-        x, place = np.unique(X[:, 0], return_inverse=True)
+        f = np.empty(self.x.size)
+
+        def drawn(i, problem, log_variances):
+            steps = 4.0 * np.exp(np.minimum(log_variances, MAX_LOG_VARIANCE))
+            draw_function(problem.y, np.exp(draws.log_noise[i]) / problem.counts, steps, rng, f)
+            return f
+
+        return self.sample_between(X[:, 0], drawn, draws, rng)
+
+    def sample_between(self, x, f_of, draws, rng):
+        """Draw the function jointly at new inputs given those at the old ones.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n_rows,)
+        f_of : callable
+            f at the old inputs, (n,), from the number of a draw, its problem, and its log v.
+        draws : Draws
+            Of which ``log_scales``, ``alpha`` and ``log_nu`` are looked at.
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        f : ndarray of shape (n_rows, n_draws)
+        """
+        x, place = np.unique(x, return_inverse=True)
         n, cell = self.x.size, np.searchsorted(self.x, x)
         old = self.x[np.minimum(cell, n - 1)] == x
         outside = (cell == 0) | (cell == n)
@@ -116,12 +161,10 @@ class LineCells(Partition):
         families = Families(parent[order], masses, n)
         piece = np.argsort(order)[: new.size]
 
-        f, value = np.empty(n), np.empty(end.size)
-        out = np.empty((x.size, draws.alpha.size))
+        value, out = np.empty(end.size), np.empty((x.size, draws.alpha.size))
         for i, scales in enumerate(draws.log_scales.astype(np.float64)):
             problem = self.problem(draws.alpha[i], draws.log_nu[i])
-            steps = 4.0 * np.exp(np.minimum(problem.log_units + scales, MAX_LOG_VARIANCE))
-            draw_function(problem.y, np.exp(draws.log_noise[i]) / problem.counts, steps, rng, f)
+            f = f_of(i, problem, problem.log_units + scales)
             start = np.roll(f, 1)
             weights = 0.5 * (f - start)
             weights[0] = -0.5 * (f[0] + f[-1])

@@ -41,6 +41,10 @@ class Record(NamedTuple):
     monitored: np.ndarray
     f: np.ndarray
 
+    @property
+    def n_draws(self):
+        return len(self.weights)
+
     def first(self, n_draws):
         """The record of the first draws only, of which there is at least one."""
         n_sweeps = n_draws * self.thin

@@ -179,7 +179,7 @@ def function_moments(y, noise, steps):
 
 
 @kernel
-def _draw_variances(
+def draw_variances(
     y, noise, f_first, log_units, log_variances, steps, table, width, from_prior, rng
 ):
     """Draw every v_j in turn, with all of f but f_0 integrated out; ``steps`` follows.
@@ -265,7 +265,7 @@ def _move_noise(y, counts, within, n_rows, log_noise, f_first, steps, rng):
 
 
 @kernel
-def _exchange_neighbours(y, noise, log_units, log_variances, steps, f, table, rng):
+def exchange_neighbours(y, noise, log_units, log_variances, steps, f, table, rng):
     """Propose to exchange v_j and v_{j+1}, f_j integrated out given its neighbours; draw f_j."""
     n = y.shape[0]
     for j in range(n if n > 1 else 0):
@@ -321,7 +321,7 @@ def sweep_line(first, n_sweeps, problem, state, record, rng):
         steps[j] = 4.0 * exp(min(log_variances[j], MAX_LOG_VARIANCE))
     for sweep in range(first, first + n_sweeps):
         if problem.move_scales:
-            _draw_variances(
+            draw_variances(
                 y,
                 noise,
                 f[0],
@@ -357,7 +357,7 @@ def sweep_line(first, n_sweeps, problem, state, record, rng):
             for i in range(record.monitored.shape[0]):
                 record.f[sweep, i] = f[record.monitored[i]]
         if problem.move_scales:
-            _exchange_neighbours(y, noise, log_units, log_variances, steps, f, table, rng)
+            exchange_neighbours(y, noise, log_units, log_variances, steps, f, table, rng)
         if sweep >= 0 and (sweep + 1) % record.thin == 0:
             for j in range(n):
                 record.log_scales[sweep // record.thin, j] = log_variances[j] - log_units[j]

@@ -1,5 +1,6 @@
 """What a chain samples from, and its state."""
 
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -8,7 +9,7 @@ from skbayesnn.numerics.stable_laws import PositiveStableTable, positive_stable_
 
 
 class Prior(NamedTuple):
-    """Index α, scale ν, and log σ², each None where it is sampled.
+    """Index α, scale ν, log σ², and degrees of freedom of the noise; None where sampled.
 
     The priors are in :mod:`skbayesnn.stable.samplers.hyper`; σ² is half-Cauchy.
     """
@@ -16,6 +17,7 @@ class Prior(NamedTuple):
     alpha: float | None
     nu: float | None
     log_noise: float | None
+    degrees: float | None = inf
 
 
 class Problem(NamedTuple):
