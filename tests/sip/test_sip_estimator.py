@@ -284,7 +284,7 @@ def test_noise_is_raised_to_what_held_out_rows_ask_for(fitted):
 
 def test_draws_move_apart_where_held_out_rows_ask_for_it():
     X, y = two_modes(400, 0)
-    model = SIPRegressor(**SMALL, max_iter=150, random_state=0).fit(X, y)
+    model = SIPRegressor(**SMALL, max_iter=40, random_state=0).fit(X, y)
     scaled = model._scaled(X)
     d = model._mixture(model._new_predictor(100), scaled)
     rng = np.random.default_rng(0)
@@ -404,12 +404,12 @@ def weighted_pair(n=40):
 def test_weights_are_numbers_of_rows():
     X, y, weights = weighted_pair()
     rows = np.repeat(np.arange(len(y)), weights.astype(int))
-    options = {**SMALL, "max_iter": 200, "batch_size": 1000}
+    options = {**SMALL, "max_iter": 150, "batch_size": 1000}
     grid = np.linspace(-2, 2, 30)[:, None]
     fits = [
         [
             SIPRegressor(**options, random_state=seed).fit(*data).predict_distribution(grid)
-            for seed in range(3)
+            for seed in range(2)
         ]
         for data in ((X, y, weights), (X[rows], y[rows]))
     ]
