@@ -14,17 +14,19 @@ import subprocess
 import sys
 import tempfile
 
+SHORT = "n_warmup=50, n_posterior_draws=25, n_chains=1"
+SHORTER = "n_warmup=5, n_posterior_draws=5, n_chains=1"
 ESTIMATORS = {
-    "StableNNRegressor, one input": (1, "StableNNRegressor(n_warmup=50, n_draws=25, n_chains=1)"),
-    "StableNNRegressor, two inputs": (2, "StableNNRegressor(n_warmup=5, n_draws=5, n_chains=1)"),
-    "StableNNRegressor, more": (3, "StableNNRegressor(n_warmup=50, n_draws=25, n_chains=1)"),
+    "StableNNRegressor, one input": (1, f"StableNNRegressor({SHORT})"),
+    "StableNNRegressor, two inputs": (2, f"StableNNRegressor({SHORTER})"),
+    "StableNNRegressor, more": (3, f"StableNNRegressor({SHORT})"),
     "StableNNRegressor, units that move": (
-        3, "StableNNRegressor(n_warmup=5, n_draws=5, n_chains=1, n_units=50, move_units=True)",
+        3, f"StableNNRegressor({SHORTER}, n_units=50, move_units=True)",
     ),
     "UDNRegressor": (3, "UDNRegressor(max_iter=5)"),
     "UDNClassifier": (3, "UDNClassifier(max_iter=5)"),
     "SIPRegressor": (3, "SIPRegressor(max_iter=50, n_draws=20)"),
-    "DeepWishartRegressor": (3, "DeepWishartRegressor(n_epochs=1, n_inducing=20)"),
+    "DeepWishartRegressor": (3, "DeepWishartRegressor(max_iter=1, n_inducing=20)"),
 }  # fmt: skip
 FRESH = """
 import time

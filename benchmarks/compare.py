@@ -1,16 +1,17 @@
-"""Every estimator of the package beside what users reach for today.
+"""Every estimator of the package beside what users reach for today, each with its defaults.
 
 Nine standard tables on their 90/10 splits and the Taipei real estate (all columns, splits of the
-same kind at random), each model with one setting for all of them. The package's defaults were set
-with a look at splits 0, 1 and 9 of some tables; nothing is set here. Prints a table each for log
-predictive density, CRPS, RMSE, coverage and mean width of 90 % intervals, and seconds of processor
-time for the fit, over the splits that all models of a row have, with the mean rank of each model.
+same kind at random). Development looked at splits 0 to 2 of the tables. Prints a table each for
+CRPS, log predictive density, both once more for test rows that are no copies of training rows,
+RMSE, coverage and mean width of 90 % intervals, and seconds of processor time for fit and
+predictions, over the splits that all models of a row have, with the mean rank of each model.
 Peers: see ``peers.py``.
 
-    python benchmarks/compare.py --data-dir DIR --splits 0 1 2 --n-jobs 2 --out scores.csv
+    python benchmarks/compare.py --data-dir DIR --splits 0 1 2 3 4 --n-jobs 2 --out scores.csv
 
-Every score is added to the file as soon as it is known; what the file has is not run again, so
-that the command may be stopped and given once more, with other splits or models, too.
+Every score is added to the file as soon as it is known, with the version that gave it; what the
+file has is not run again, so that the command may be stopped and given once more, with other
+splits or models, too. The tables say where a model's scores are of several versions.
 
 The folder is that of ``uci.py``, with taipei_real_estate.csv.gz (the target last).
 """
@@ -23,6 +24,7 @@ import os
 for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
+import subprocess
 import sys
 import time
 import warnings
@@ -32,8 +34,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from peers import PEERS
 from scipy.stats import rankdata
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.base import clone
 from uci import SETS, load
 
 from skbayesnn import (
@@ -41,31 +42,32 @@ from skbayesnn import (
     EnsembleRegressor,
     SIPRegressor,
     StableNNRegressor,
+    StackingDistributionRegressor,
     UDNRegressor,
 )
 
 OURS = {
-    "StableNN": StableNNRegressor(
-        alpha=1.8, nu=5.0, activation="erf", input_scale="evidence", move_units=True,
-        n_units=300, n_chains=2, n_warmup=800, n_draws=200, thin=2, random_state=0,
-    ),
+    "StableNN": StableNNRegressor(random_state=0),
     "UDN": UDNRegressor(random_state=0),
     "5 UDN": EnsembleRegressor(UDNRegressor(), n_estimators=5, random_state=0),
     "SIP": SIPRegressor(random_state=0),
     "DeepWishart": DeepWishartRegressor(random_state=0),
-}  # fmt: skip
-MAX_ROWS = {"StableNN": 2000}
-"""A sweep of units that move takes time as the square of the rows: larger tables stay empty."""
+    "stack": StackingDistributionRegressor(random_state=0),
+}
 
-SCORES = ["log density", "CRPS", "RMSE", "coverage", "width", "seconds"]
-HIGH_IS_BEST = {"log density"}
+SCORES = [
+    "CRPS", "log density", "CRPS, new rows", "log density, new rows", "RMSE", "coverage", "width",
+    "fit seconds", "predict seconds",
+]  # fmt: skip
+HIGH_IS_BEST = {"log density", "log density, new rows"}
+RANKED = [*SCORES[:5]]
 
 
 def ours(estimator):
     """An estimator of the package as a peer is."""
 
     def fit(X, y):
-        model = make_pipeline(StandardScaler(), estimator).fit(X, y)
+        model = clone(estimator).fit(X, y)
         return lambda X_test: model.predict(X_test, return_distribution=True)
 
     return fit
@@ -84,51 +86,82 @@ def rows_of(folder, name, split):
     return rows[:, :-1], rows[:, -1], test[:, :-1], test[:, -1]
 
 
+def is_new(X, y, X_test, y_test):
+    """Whether a test row, target included, is no copy of a training row."""
+    known = {row.tobytes() for row in np.column_stack([X, y])}
+    return np.array([row.tobytes() not in known for row in np.column_stack([X_test, y_test])])
+
+
 def scores(folder, name, model, split):
-    """The scores of one fit, in the order of ``SCORES``; None where the table is too large."""
+    """The scores of one fit, in the order of ``SCORES``."""
     X, y, X_test, y_test = rows_of(folder, name, split)
-    if len(X) > MAX_ROWS.get(model, np.inf):
-        return None
     warnings.simplefilter("ignore")
     begin = time.process_time()
     predict = MODELS[model](X, y)
-    seconds = time.process_time() - begin
+    fitted = time.process_time()
     law = predict(X_test)
+    predicted = time.process_time()
+    new = is_new(X, y, X_test, y_test)
+    density, crps = law.logpdf(y_test), law.crps(y_test)
     low, high = law.interval(0.9).T
     return [
-        law.logpdf(y_test).mean(),
-        law.crps(y_test).mean(),
+        crps.mean(),
+        density.mean(),
+        crps[new].mean(),
+        density[new].mean(),
         np.sqrt(np.mean((law.mean() - y_test) ** 2)),
         np.mean((low <= y_test) & (y_test <= high)),
         np.mean(high - low),
-        seconds,
+        fitted - begin,
+        predicted - fitted,
     ]
 
 
+def version():
+    """The commit of this folder, with a plus where files have changed since."""
+    folder = Path(__file__).parent
+
+    def git(*words):
+        return subprocess.run(
+            ["git", *words], cwd=folder, capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    return git("rev-parse", "--short", "HEAD") + ("+" if git("status", "--porcelain", "..") else "")
+
+
 def read_scores(path):
-    """Scores by table, model and split, from a file of an earlier run, if there is one."""
+    """Scores by table, model and split, from a file of an earlier run, if there is one.
+
+    Also prints the models whose scores are of several versions.
+    """
     if path is None or not path.exists():
         return {}
     with path.open(newline="") as file:
         rows = list(csv.reader(file))[1:]
-    return {(name, model, int(split)): [*map(float, rest)] for name, model, split, *rest in rows}
+    versions = {}
+    for _, model, _, commit, *_ in rows:
+        versions.setdefault(model, set()).add(commit)
+    for model, commits in versions.items():
+        if len(commits) > 1:
+            print(f"{model}: scores of several versions, {' '.join(sorted(commits))}")
+    return {(name, model, int(split)): [*map(float, rest)] for name, model, split, _, *rest in rows}
 
 
 def run(folder, tasks, n_jobs, path):
     """The scores of all tasks, those of the file included; new ones are added to it."""
     results = read_scores(path)
     if path is not None and not results:
-        path.write_text(",".join(["set", "model", "split", *SCORES]) + "\n")
-    missing = [task for task in tasks if task not in results]
+        path.write_text(
+            ",".join(["set", "model", "split", "version", *(f'"{s}"' for s in SCORES)]) + "\n"
+        )
+    missing, commit = [task for task in tasks if task not in results], version()
     # One after the other as they end: what is written is safe.
     values = Parallel(n_jobs=n_jobs, return_as="generator")(
         delayed(scores)(folder, *task) for task in missing
     )
     for task, value in zip(missing, values, strict=True):
-        if value is None:
-            continue
         results[task] = value
-        line = ",".join([*map(str, task), *(f"{v:.6g}" for v in value)])
+        line = ",".join([*map(str, task), commit, *(f"{v:.6g}" for v in value)])
         print(line, flush=True)
         if path is not None:
             with path.open("a") as file:
@@ -155,23 +188,23 @@ def print_tables(results, names, models):
     """One table a score; ranks (of those that have a score) where there is a best."""
     table, used = means(results, names, models)
     for i, score in enumerate(SCORES):
-        print(f"\n{score:12s}" + "".join(f"{m:>17s}" for m in models) + "  splits")
+        print(f"\n{score:22s}" + "".join(f"{m:>21s}" for m in models) + "  splits")
         for name, row, splits in zip(names, table[:, :, i], used, strict=True):
-            cells = "".join(f"{v:17.4g}" if np.isfinite(v) else f"{'':>17s}" for v in row)
-            print(f"{name:12s}{cells}  {' '.join(map(str, splits))}")
-        if score in ("log density", "CRPS", "RMSE"):
+            cells = "".join(f"{v:21.4g}" if np.isfinite(v) else f"{'':>21s}" for v in row)
+            print(f"{name:22s}{cells}  {' '.join(map(str, splits))}")
+        if score in RANKED:
             signed = -table[:, :, i] if score in HIGH_IS_BEST else table[:, :, i]
             ranks = rankdata(signed, axis=1, nan_policy="omit")
             average = np.ma.masked_invalid(ranks).mean(axis=0).filled(np.nan)
-            print(f"{'mean rank':12s}" + "".join(f"{v:17.2f}" for v in average))
+            print(f"{'mean rank':22s}" + "".join(f"{v:21.2f}" for v in average))
             first = np.sum(ranks == 1, axis=0)
-            print(f"{'first':12s}" + "".join(f"{v:17d}" for v in first))
+            print(f"{'first':22s}" + "".join(f"{v:21d}" for v in first))
 
 
 def print_markdown(results, names, models):
-    """The same for a page: a table each for log density and CRPS, the best in bold."""
+    """The same for a page: a table each for CRPS and log density, the best in bold."""
     table, used = means(results, names, models)
-    for i in range(2):
+    for i in range(4):
         print(f"\n| {SCORES[i]} | splits | " + " | ".join(models) + " |")
         print("| --- " * (len(models) + 2) + "|")
         for name, row, splits in zip(names, table[:, :, i], used, strict=True):

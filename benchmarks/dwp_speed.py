@@ -16,7 +16,7 @@ import time
 
 import numpy as np
 
-from skbayesnn.dwp.objective import Architecture, draw_noise, loss_and_gradient
+from skbayesnn.dwp.objective import LayerSizes, draw_noise, loss_and_gradient
 from skbayesnn.dwp.start import start
 
 
@@ -25,14 +25,15 @@ def milliseconds(n_layers, n_rows, n_draws, repeats, n_inducing=100, n_inputs=13
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_rows, n_inputs))
     Y = np.sin(2 * X[:, :1]) + 0.1 * rng.normal(size=(n_rows, 1))
-    a = Architecture(n_inputs, 1, n_inducing, n_inputs, n_layers, "ab-gw")
+    a = LayerSizes(n_inputs, 1, n_inducing, n_inputs, n_layers, "ab-gw")
     theta = np.zeros(a.size())
     gp = np.concatenate([np.ones(n_inputs), [0.0, -3.0]]), 0.0
-    start(a, a.views(theta), X, Y, rng, gp=gp)
+    ones = np.ones(n_rows)
+    start(a, a.views(theta), X, Y, ones, rng, gp=gp)
     times = []
     for _ in range(repeats):
         begin = time.process_time()
-        loss_and_gradient(a, theta, X, Y, draw_noise(a, rng, n_draws, n_rows), n_rows)
+        loss_and_gradient(a, theta, X, Y, ones, draw_noise(a, rng, n_draws, n_rows), n_rows)
         times.append(time.process_time() - begin)
     return 1e3 * min(times), 1e3 * np.median(times)
 

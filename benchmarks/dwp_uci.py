@@ -38,7 +38,7 @@ PAPER = {
 def dwp(X, y, X_test, **options):
     """The deep Wishart process of this package."""
     model = DeepWishartRegressor(random_state=0, **options).fit(X, y)
-    return model.predict_distribution(X_test), np.mean(model.elbo_curve_[-20:])
+    return model.predict_distribution(X_test), -np.mean(model.loss_curve_[-20:])
 
 
 def gp(X, y, X_test):
@@ -73,7 +73,7 @@ def main():
     folder, results = Path(options.data_dir), []
     if options.json and Path(options.json).exists():
         results = json.loads(Path(options.json).read_text())
-    print("set       model  log density (s.e.)  RMSE (s.e.)          CRPS      ELBO  CPU s   paper")
+    print("set       model  log density (s.e.)  RMSE (s.e.)          CRPS objective CPU s   paper")
     for name in options.sets:
         if not (folder / f"{name}.csv.gz").exists():
             print(f"{name:9s} is missing in {folder}")

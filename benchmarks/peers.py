@@ -8,10 +8,12 @@ are standardised where a model wants it.
 import warnings
 
 import numpy as np
-from sklearn.ensemble import RandomForestRegressor
+from scipy.special import ndtri
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -96,14 +98,97 @@ def quantile_forest(X, y):
 
 
 def ngboost(X, y):
-    """Natural-gradient boosting of a Gaussian's mean and spread, with its defaults."""
+    """Natural-gradient boosting of a Gaussian's mean and spread, stopped by a tenth of the rows."""
     from ngboost import NGBRegressor
 
-    model = NGBRegressor(verbose=False, random_state=0).fit(X, y)
+    X_fit, X_stop, y_fit, y_stop = train_test_split(X, y, test_size=0.1, random_state=0)
+    model = NGBRegressor(n_estimators=2000, verbose=False, random_state=0)
+    model.fit(X_fit, y_fit, X_val=X_stop, Y_val=y_stop, early_stopping_rounds=50)
 
     def predict(X_test):
-        law = model.pred_dist(X_test)
+        law = model.pred_dist(X_test, max_iter=model.best_val_loss_itr)
         return normal(law.loc, law.scale)
+
+    return predict
+
+
+BOOSTED_LEVELS = np.array([0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98])
+
+
+def boosted_quantiles(make):
+    """A peer from a function of a level that makes a boosted quantile regressor.
+
+    Quantiles of different levels may cross and are sorted; between them the distribution is
+    taken to be linear in the normal score of its level, and smoothed as the forest's is.
+    """
+
+    def fit(X, y):
+        models = [make(level).fit(X, y) for level in BOOSTED_LEVELS]
+        inner = ndtri((np.arange(N_LEVELS) + 0.5) / N_LEVELS)
+        scores = ndtri(BOOSTED_LEVELS)
+
+        def predict(X_test):
+            known = np.sort(np.column_stack([m.predict(X_test) for m in models]), axis=1)
+            values = np.array([np.interp(inner, scores, row) for row in known])
+            # Beyond the outermost levels: with the slopes there.
+            for side, edge, near in ((inner < scores[0], 0, 1), (inner > scores[-1], -1, -2)):
+                slope = (known[:, edge] - known[:, near]) / (scores[edge] - scores[near])
+                values[:, side] = known[:, [edge]] + slope[:, None] * (inner[side] - scores[edge])
+            return smoothed(values, np.maximum(values.std(axis=1), 1e-3 * y.std()), y, 0.1)
+
+        return predict
+
+    return fit
+
+
+def lightgbm_quantiles(level):
+    """LightGBM at one level, with 300 trees."""
+    from lightgbm import LGBMRegressor
+
+    return LGBMRegressor(
+        objective="quantile", alpha=level, n_estimators=300, learning_rate=0.05, num_leaves=15,
+        min_child_samples=10, random_state=0, n_jobs=1, verbose=-1,
+    )  # fmt: skip
+
+
+def histogram_quantiles(level):
+    """scikit-learn's boosting at one level, with its defaults."""
+    return HistGradientBoostingRegressor(loss="quantile", quantile=level, random_state=0)
+
+
+def catboost(X, y):
+    """CatBoost's Gaussian with both moments boosted, stopped by a tenth of the rows."""
+    from catboost import CatBoostRegressor
+
+    X_fit, X_stop, y_fit, y_stop = train_test_split(X, y, test_size=0.1, random_state=0)
+    scale = y_fit.std() or 1.0
+    model = CatBoostRegressor(
+        iterations=2000, loss_function="RMSEWithUncertainty", random_seed=0, thread_count=1,
+        verbose=False, allow_writing_files=False, early_stopping_rounds=100,
+    )  # fmt: skip
+    model.fit(X_fit, y_fit / scale, eval_set=(X_stop, y_stop / scale))
+
+    def predict(X_test):
+        mean, variance = model.predict(X_test).T
+        return normal(scale * mean, scale * np.sqrt(variance))
+
+    return predict
+
+
+def bart(X, y):
+    """Bayesian additive regression trees, 200 of them, 500 draws after as many."""
+    from stochtree import BARTModel
+
+    model = BARTModel()
+    model.sample(
+        X_train=X, y_train=y, num_gfr=10, num_burnin=500, num_mcmc=500,
+        general_params={"random_seed": 0, "num_threads": 1},
+    )  # fmt: skip
+
+    def predict(X_test):
+        means = model.predict(X_test, terms="y_hat")
+        variances = np.broadcast_to(model.global_var_samples, means.shape)
+        return PredictiveMixture(np.full(means.shape[1], 1 / means.shape[1]), means, variances)
 
     return predict
 
@@ -123,6 +208,10 @@ def conformal_forest(X, y):
 PEERS = {
     "GP": gaussian_process,
     "NGBoost": ngboost,
+    "CatBoost": catboost,
+    "LightGBM": boosted_quantiles(lightgbm_quantiles),
+    "HistGradientBoosting": boosted_quantiles(histogram_quantiles),
+    "BART": bart,
     "quantile forest": quantile_forest,
     "conformal forest": conformal_forest,
 }

@@ -63,7 +63,7 @@ from uci import load
 
 from skbayesnn import StableNNRegressor, StableNNRegressorCV
 from skbayesnn.metrics import crps_scorer
-from skbayesnn.numerics.diagnostics import effective_sample_size, r_hat
+from skbayesnn.stable.diagnostics import effective_sample_size, r_hat
 
 NOISE = 0.5
 LINE = {
@@ -113,12 +113,13 @@ def network(**parameters):
     return predict
 
 
-def chosen(alphas, nus, final=None, **parameters):
+def chosen(alphas, nus, final=None, folds=5, **parameters):
     """The stable network with α and ν chosen by cross-validation, short chains in the grid."""
-    grid = {"n_chains": 1, "n_warmup": 150, "n_draws": 125, "thin": 2, **parameters}
+    grid = {"n_chains": 1, "n_warmup": 150, "n_posterior_draws": 125, "thin": 2, **parameters}
 
     def predict(X, y, X_test):
-        search = StableNNRegressorCV(alphas, nus, random_state=0, **grid).fit(X, y)
+        cv = KFold(folds, shuffle=True, random_state=0)
+        search = StableNNRegressorCV(alphas, nus, cv=cv, random_state=0, **grid).fit(X, y)
         print(f"  α = {search.alpha_:g}, ν = {search.nu_:g}", end="", flush=True)
         model = StableNNRegressor(search.alpha_, search.nu_, random_state=0, **(final or {}))
         return model.fit(X, y).predict_distribution(X_test)
@@ -132,7 +133,8 @@ def jump_or_smooth(X, y, X_test):
     Signs with heavy tails, for jumps; erf, whose units have a place, and cosines, which are alike
     everywhere, with their Gaussian limits. One chain a fold, four for the choice.
     """
-    short = {"n_chains": [1], "n_warmup": [200], "n_draws": [200], "thin": [2]}
+    short = {"n_chains": [1], "n_warmup": [200], "thin": [2]}
+    short["n_posterior_draws"] = [200]
     smooth = {"cells": ["sampled"], "input_scale": ["evidence"], "alpha": [2.0], "nu": ["sample"]}
     grid = [short, {**short, **smooth, "activation": ["erf", "cosine"]}]
     folds = KFold(5, shuffle=True, random_state=0)
@@ -220,7 +222,7 @@ def oblique(options):
     """Many inputs and one jump."""
     models = {
         "stable, 500 moving units": network(
-            move_units=True, n_units=500, n_warmup=300, n_draws=100, thin=2
+            move_units=True, n_units=500, n_warmup=300, n_posterior_draws=400, thin=2
         ),
         "stable, 500 frozen units": network(n_units=500),
         "GP, ARD": GP,
@@ -246,8 +248,10 @@ def grid(options):
     """Section 4.2: the 7 x 7 grid, four chains of 3000 sweeps of which 1000 warm up."""
     function, X, X_test = PLANE["two jumps that cross"], square(7), square(9)
     truth, truth_test = function(*X.T), function(*X_test.T)
-    model = StableNNRegressor(1.0, n_chains=4, n_warmup=1000, n_draws=1000, thin=2, random_state=0)
-    compiled = StableNNRegressor(n_chains=1, n_warmup=10, n_draws=10, random_state=0)
+    # The paper's inputs, as they are.
+    options_of_all = {"normalize_X": False, "random_state": 0}
+    model = StableNNRegressor(1.0, n_warmup=1000, n_posterior_draws=4000, thin=2, **options_of_all)
+    compiled = StableNNRegressor(n_warmup=10, n_posterior_draws=40, **options_of_all)
     compiled.fit(X, truth).predict(X_test)
     print("data set  error  R-hat (training, test)  effective sample of 8000 (training, test)  s")
     rows = []
@@ -258,7 +262,7 @@ def grid(options):
         law = model.predict_distribution(X_test)
         seconds = (time.process_time() - begin) / model.n_chains
         # One value a draw, of each second sweep: effective samples count draws.
-        draws = law.means.T.reshape(model.n_chains, model.n_draws, len(X_test))
+        draws = law.means.T.reshape(model.n_chains, -1, len(X_test))
         error = np.abs(law.quantile(0.5)[:, 0] - truth_test).mean()
         rows.append(
             (
@@ -308,9 +312,9 @@ def taipei(options):
     stable = chosen(
         [1.1, 1.5, 1.8, 2.0],
         [3.0, 10.0, 30.0],
-        {"cells": "plane", "n_chains": 2, "n_warmup": 200, "n_draws": 100},
+        {"cells": "plane", "n_chains": 2, "n_warmup": 200, "n_posterior_draws": 200},
         cells="sampled",
-        cv=3,
+        folds=3,
     )
     models = {"stable": stable, "GP, ARD": GP, "quantile forest": forest}
     print("The paper: Bayesian treed GP 0.402, stable network 0.415.")

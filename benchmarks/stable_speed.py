@@ -23,11 +23,11 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np
 
-from skbayesnn.numerics.diagnostics import effective_sample_size, r_hat
 from skbayesnn.numerics.random import spawn_generators
-from skbayesnn.stable.chain import Prior, make_problem
-from skbayesnn.stable.line_cells import LineCells
-from skbayesnn.stable.units import UnitCells
+from skbayesnn.stable.diagnostics import effective_sample_size, r_hat
+from skbayesnn.stable.partitions.line import LineCells
+from skbayesnn.stable.partitions.sampled import UnitCells
+from skbayesnn.stable.samplers.problem import Prior
 
 PRIOR = Prior(1.1, 1.0, None)
 
@@ -36,11 +36,15 @@ def three_jumps(x):
     return np.select([x < -1, x < 0, x < 1], [1.0, 5.0, -3.0], 2.0)
 
 
-def new_chain(cells, y, n_draws, rng, thin=8):
-    y = (y - y.mean()) / y.std()
-    problem = make_problem(PRIOR, cells.log_masses, y, np.ones(y.size), 0.0)
-    monitored = np.unique(np.linspace(0, y.size - 1, min(y.size, 100)).astype(int))
-    return cells.new_chain(problem, PRIOR, monitored, n_draws, thin, rng)
+def standardised(y):
+    return (y - y.mean()) / y.std()
+
+
+def new_chain(cells, n_draws, rng, thin=8):
+    n = len(cells.rows)
+    monitored = np.unique(np.linspace(0, n - 1, min(n, 100)).astype(int))
+    record = cells.new_record(monitored, n_draws, thin)
+    return cells.chain(cells, PRIOR, cells.start(PRIOR, rng), record, rng)
 
 
 def seconds(function, *arguments):
@@ -53,13 +57,13 @@ def three_jump_chains():
     x = np.linspace(-2, 2, 40)
     rngs = spawn_generators(0, 5)
     y = three_jumps(x) + 0.5 * rngs[0].standard_normal(40)
-    cells = LineCells(x[:, None])
-    new_chain(cells, y, 1, rngs[0])[0](-10, 10)
+    cells = LineCells(x[:, None], standardised(y))
+    new_chain(cells, 1, rngs[0]).sweep(-10, 10)
     times, records = [], []
     for rng in rngs[1:]:
-        sweep, record = new_chain(cells, y, 250, rng)
-        times.append(seconds(sweep, -1000, 3000))
-        records.append(record.f)
+        chain = new_chain(cells, 250, rng)
+        times.append(seconds(chain.sweep, -1000, 3000))
+        records.append(chain.record.f)
     f = np.stack(records)
     print("Three jumps, 40 points")
     print(f"  3000 sweeps             {np.median(times):8.3f} s  (median of four chains)")
@@ -72,8 +76,8 @@ def many_rows():
     x = np.sort(rng.normal(size=100_000))
     y = three_jumps(x) + 0.5 * rng.standard_normal(x.size)
     # 100 draws kept of 1000 sweeps.
-    sweep, _ = new_chain(LineCells(x[:, None]), y, 100, rng, thin=10)
-    elapsed = seconds(sweep, 0, 1000)
+    chain = new_chain(LineCells(x[:, None], standardised(y)), 100, rng, thin=10)
+    elapsed = seconds(chain.sweep, 0, 1000)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print("One input, n = 100,000")
     print(f"  1000 sweeps             {elapsed:8.1f} s")
@@ -84,10 +88,10 @@ def many_inputs():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 10))
     y = np.sign(X[:, 0] + X[:, 1]) + X[:, 2] + 0.3 * rng.standard_normal(500)
-    sweep, _ = new_chain(UnitCells(X, 1000, rng), y, 125, rng)
-    sweep(-10, 10)
+    chain = new_chain(UnitCells(X, standardised(y), n_units=1000), 125, rng)
+    chain.sweep(-10, 10)
     print("500 rows, ten inputs, 1000 units")
-    print(f"  1000 sweeps             {seconds(sweep, 0, 1000):8.1f} s")
+    print(f"  1000 sweeps             {seconds(chain.sweep, 0, 1000):8.1f} s")
 
 
 if __name__ == "__main__":

@@ -21,19 +21,20 @@ grid = np.linspace(-3.5, 3.5, 400)[:, None]
 # %%
 # One length scale must serve the step and the plains. The Gaussian process takes a short one:
 # it ripples on the plains, and knows nothing soon after the last point. Hidden layers stretch
-# the inputs where the function is steep and leave the plains plain. The evidence lower bound
-# (ELBO, here in nats a row) is highest with one layer; to choose a depth for its predictions,
-# compare scores on rows held out.
+# the inputs where the function is steep and leave the plains plain. The objective of training
+# (here in nats a row) does not rank depths; to choose one, compare scores on rows held out.
 
 figure, axes = plt.subplots(1, 3, figsize=(12, 3.8), sharey=True, layout="constrained")
 for n_layers, ax in zip((0, 1, 3), axes, strict=True):
-    model = DeepWishartRegressor(n_layers=n_layers, n_inducing=40, width=2, random_state=0)
+    model = DeepWishartRegressor(
+        n_layers=n_layers, n_inducing=40, degrees_of_freedom=2, random_state=0
+    )
     model.fit(X, y)
     PredictionIntervalDisplay.from_estimator(model, grid, coverages=0.9, ax=ax)
     ax.plot(X[:, 0], y, "k.", ms=3, label="data")
-    elbo = np.mean(model.elbo_curve_[-50:])
+    objective = -np.mean(model.loss_curve_[-50:])
     layers = {0: "no hidden layer", 1: "one hidden layer", 3: "three hidden layers"}[n_layers]
-    ax.set(title=f"{layers}, ELBO {elbo:.2f}", ylim=(-2.4, 1.7))
+    ax.set(title=f"{layers}, objective {objective:.2f}", ylim=(-2.4, 1.7))
     ax.legend(loc="lower right", frameon=False)
     ax.label_outer()
 

@@ -22,9 +22,9 @@ X, y = load_diabetes(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.25, random_state=0)
 
 # %%
-# Inputs are brought to scale one in a pipeline; ``predict`` passes its keywords through it.
+# Inputs and target are brought to scale one inside.
 
-model = make_pipeline(StandardScaler(), StableNNRegressor(random_state=0, n_jobs=2))
+model = StableNNRegressor(random_state=0, n_jobs=2)
 model.fit(X_train, y_train)
 
 median = model.predict(X_test)

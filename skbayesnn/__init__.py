@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # readers of types see what is loaded later
     from skbayesnn.dwp.regressor import DeepWishartRegressor
-    from skbayesnn.ensemble import EnsembleRegressor
+    from skbayesnn.pooling.ensemble import EnsembleRegressor
+    from skbayesnn.pooling.stacking import StackingDistributionRegressor
     from skbayesnn.sip.estimator import SIPRegressor
     from skbayesnn.stable.cv import StableNNRegressorCV
     from skbayesnn.stable.estimator import StableNNRegressor
@@ -17,10 +18,11 @@ if TYPE_CHECKING:  # readers of types see what is loaded later
 
 _HOMES = {
     "DeepWishartRegressor": "skbayesnn.dwp.regressor",
-    "EnsembleRegressor": "skbayesnn.ensemble",
+    "EnsembleRegressor": "skbayesnn.pooling.ensemble",
     "SIPRegressor": "skbayesnn.sip.estimator",
     "StableNNRegressor": "skbayesnn.stable.estimator",
     "StableNNRegressorCV": "skbayesnn.stable.cv",
+    "StackingDistributionRegressor": "skbayesnn.pooling.stacking",
     "UDNClassifier": "skbayesnn.udn.classifier",
     "UDNRegressor": "skbayesnn.udn.regressor",
 }
@@ -31,6 +33,7 @@ __all__ = [
     "SIPRegressor",
     "StableNNRegressor",
     "StableNNRegressorCV",
+    "StackingDistributionRegressor",
     "UDNClassifier",
     "UDNRegressor",
 ]

@@ -136,9 +136,7 @@ def check_sample_weight(sample_weight, X):
     if sample_weight is None:
         return slice(None), np.ones(len(X))
     weights = column_or_1d(
-        check_array(
-            sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
-        )
+        check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
     )
     check_consistent_length(X, weights)
     if (weights < 0).any():

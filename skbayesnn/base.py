@@ -3,14 +3,16 @@
 from typing import Literal, overload
 
 import numpy as np
-from sklearn.utils.validation import check_array, column_or_1d
+from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
+from skbayesnn._blocks import in_blocks
 from skbayesnn._safety import VersionStampMixin
 from skbayesnn._typing import ArrayLike, FloatArray, Seed
+from skbayesnn._validation import Options
 from skbayesnn.predictive import PredictiveMixture, central_levels, check_levels
 
-# A mixture takes 16 bytes a row and component: large X is summarised block by block.
-_ROWS_A_BLOCK = 8192
+POINT_ESTIMATES = [Options(("mean", "median"))]
+"""What ``point_estimate`` may be."""
 
 
 class ProbabilisticRegressorMixin(VersionStampMixin):
@@ -19,6 +21,9 @@ class ProbabilisticRegressorMixin(VersionStampMixin):
     ``predict`` with a keyword is the channel that passes through a
     :class:`~sklearn.pipeline.Pipeline`; the other methods are its friendly face. All
     uncertainty is that of a new observation, noise included.
+
+    ``predict_distribution`` returns one mixture, or a list of one a target where an estimator
+    was fitted to several; such estimators set ``_y_ndim``, the number of dimensions of y.
 
     Examples
     --------
@@ -49,11 +54,20 @@ class ProbabilisticRegressorMixin(VersionStampMixin):
         "return_distribution": True,
     }
 
-    # "mean" or "median"; estimators may make a parameter of it.
+    # A parameter of the estimators of this package.
     point_estimate = "mean"
 
+    _y_ndim = 1
+
     @overload
-    def predict(self, X: ArrayLike, *, quantiles: ArrayLike | None = None) -> FloatArray: ...
+    def predict(
+        self,
+        X: ArrayLike,
+        *,
+        return_std: Literal[False] = False,
+        quantiles: ArrayLike | None = None,
+        return_distribution: Literal[False] = False,
+    ) -> FloatArray: ...
 
     @overload
     def predict(
@@ -61,7 +75,21 @@ class ProbabilisticRegressorMixin(VersionStampMixin):
     ) -> tuple[FloatArray, FloatArray]: ...
 
     @overload
-    def predict(self, X: ArrayLike, *, return_distribution: Literal[True]) -> PredictiveMixture: ...
+    def predict(
+        self, X: ArrayLike, *, return_distribution: Literal[True]
+    ) -> PredictiveMixture | list[PredictiveMixture]: ...
+
+    @overload
+    def predict(
+        self,
+        X: ArrayLike,
+        *,
+        return_std: bool = False,
+        quantiles: ArrayLike | None = None,
+        return_distribution: bool = False,
+    ) -> (
+        FloatArray | tuple[FloatArray, FloatArray] | PredictiveMixture | list[PredictiveMixture]
+    ): ...
 
     def predict(self, X, *, return_std=False, quantiles=None, return_distribution=False):
         """Predict the target.
@@ -79,21 +107,20 @@ class ProbabilisticRegressorMixin(VersionStampMixin):
 
         Returns
         -------
-        y : ndarray of shape (n_samples,)
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
             Point prediction: the mean or the median of the predictive distribution.
-        std : ndarray of shape (n_samples,)
+        std : ndarray of the shape of y
             Only with ``return_std=True``.
-        quantiles : ndarray of shape (n_samples, n_quantiles)
+        quantiles : ndarray of shape (n_samples, n_quantiles) or (n_samples, n_targets, n_quantiles)
             In place of y, if ``quantiles`` is given.
-        distribution : PredictiveMixture
-            In place of y, if ``return_distribution=True``.
+        distribution : PredictiveMixture, or list of PredictiveMixture
+            In place of y, if ``return_distribution=True``; with several targets one for each.
 
         Raises
         ------
         ValueError
-            If more than one of the keywords is used, if ``quantiles`` is empty or has a
-            level that is not in (0, 1), or if ``point_estimate`` is neither "mean" nor
-            "median".
+            If more than one of the keywords is used, or if ``quantiles`` is empty or has a
+            level that is not in (0, 1).
         """
         asked = {
             "return_std": bool(return_std),
@@ -103,10 +130,6 @@ class ProbabilisticRegressorMixin(VersionStampMixin):
         if sum(asked.values()) > 1:
             names = " and ".join(name for name, used in asked.items() if used)
             raise ValueError(f"Use only one of {names}.")
-        if self.point_estimate not in ("mean", "median"):
-            raise ValueError(
-                f"point_estimate must be 'mean' or 'median'. Got {self.point_estimate!r} instead."
-            )
         if return_distribution:
             return self.predict_distribution(X)
         if quantiles is not None:
@@ -114,28 +137,36 @@ class ProbabilisticRegressorMixin(VersionStampMixin):
             return self._summarise(X, lambda distribution: distribution.quantile(levels))
         if return_std:
             both = self._summarise(X, lambda d: np.column_stack([self._point(d), d.std()]))
-            return both[:, 0].copy(), both[:, 1].copy()
+            return both[..., 0].copy(), both[..., 1].copy()
         return self._summarise(X, self._point)
 
+    def _point_estimate(self):
+        """Which point of its distribution ``predict`` returns."""
+        return self.point_estimate
+
     def _point(self, distribution):
-        if self.point_estimate == "median":
+        if self._point_estimate() == "median":
             return distribution.quantile(0.5)[:, 0]
         return distribution.mean()
 
     def _summarise(self, X, summary):
-        """Apply a function of the predictive distribution, a block of rows at a time."""
-        rows = X.iloc if hasattr(X, "iloc") else X
-        # What cannot be cut into blocks (or is no table at all) is left to validation.
-        cuttable = isinstance(X, list | np.ndarray) or hasattr(X, "iloc")
-        n_rows = len(X) if cuttable and getattr(X, "ndim", 1) > 0 else 0
-        if n_rows <= _ROWS_A_BLOCK:
-            return summary(self.predict_distribution(X))
-        return np.concatenate(
-            [
-                summary(self.predict_distribution(rows[start : start + _ROWS_A_BLOCK]))
-                for start in range(0, n_rows, _ROWS_A_BLOCK)
-            ]
-        )
+        """Apply a function of one mixture, target by target, a block of rows at a time."""
+
+        def of_block(_, rows):
+            mixtures = self.predict_distribution(rows)
+            if isinstance(mixtures, list):
+                return np.stack([summary(mixture) for mixture in mixtures], axis=1)
+            return summary(mixtures)
+
+        return in_blocks(of_block, X)
+
+    def _refuse_several_targets(self, what):
+        check_is_fitted(self)
+        if self._y_ndim > 1:
+            raise ValueError(
+                f"{what}: not available with several targets; use predict_distribution, "
+                "which gives one mixture a target."
+            )
 
     def predict_quantiles(
         self, X: ArrayLike, quantiles: ArrayLike = (0.05, 0.5, 0.95)
@@ -151,7 +182,7 @@ class ProbabilisticRegressorMixin(VersionStampMixin):
 
         Returns
         -------
-        quantiles : ndarray of shape (n_samples, n_quantiles)
+        quantiles : ndarray of shape (n_samples, n_quantiles) or (n_samples, n_targets, n_quantiles)
             In the units of y and the order of the levels; they never cross.
 
         Raises
@@ -173,7 +204,7 @@ class ProbabilisticRegressorMixin(VersionStampMixin):
 
         Returns
         -------
-        interval : ndarray of shape (n_samples, 2)
+        interval : ndarray of shape (n_samples, 2) or (n_samples, n_targets, 2)
             Lower and upper ends, in the units of y.
 
         Raises
@@ -199,7 +230,13 @@ class ProbabilisticRegressorMixin(VersionStampMixin):
         -------
         draws : ndarray of shape (n_rows, n_samples)
             In the units of y.
+
+        Raises
+        ------
+        ValueError
+            With several targets, whose mixtures do not say how they depend on each other.
         """
+        self._refuse_several_targets("sample_y")
         return self.predict_distribution(X).sample(n_samples, random_state)
 
     def log_predictive_density(self, X: ArrayLike, y: ArrayLike) -> FloatArray:
@@ -219,10 +256,39 @@ class ProbabilisticRegressorMixin(VersionStampMixin):
         Raises
         ------
         ValueError
-            If y is not finite, or not of the length of X.
+            If y is not finite, or not of the length of X; with several targets, whose
+            mixtures do not say how they depend on each other.
         """
-        distribution = self.predict_distribution(X)
-        return distribution.logpdf(check_observations(y, len(distribution)))
+        self._refuse_several_targets("log_predictive_density")
+        return score_rows(self.predict_distribution, PredictiveMixture.logpdf, X, y)
+
+
+def score_rows(predict_distribution, row_score, X, y):
+    """Scores of observations, a block of rows at a time.
+
+    Parameters
+    ----------
+    predict_distribution : callable
+        From rows to their :class:`~skbayesnn.predictive.PredictiveMixture`.
+    row_score : callable
+        ``row_score(distribution, y)``, of shape (n_samples,).
+    X : array-like of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+
+    Returns
+    -------
+    scores : ndarray of shape (n_samples,)
+    """
+    n_rows = len(X) if hasattr(X, "__len__") else X.shape[0]
+    y = check_observations(y, n_rows)
+
+    def of_block(begin, rows):
+        distribution = predict_distribution(rows)
+        if not isinstance(distribution, PredictiveMixture):
+            raise TypeError(f"Expected a PredictiveMixture. Got {type(distribution).__name__}.")
+        return row_score(distribution, y[begin : begin + len(distribution)])
+
+    return in_blocks(of_block, X)
 
 
 def check_observations(y, n_samples):

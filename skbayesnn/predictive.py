@@ -7,8 +7,8 @@ import numpy as np
 from scipy.special import ndtri
 from sklearn.utils import check_random_state
 
+from skbayesnn import _mixtures as mixtures
 from skbayesnn._typing import ArrayLike, FloatArray, Seed
-from skbayesnn.numerics import mixtures
 
 # More than rounding leaves in the sum of any number of weights.
 _MAX_WEIGHT_ERROR = 1e-8

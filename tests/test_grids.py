@@ -28,7 +28,9 @@ pytestmark = [
 ]
 CASES = {
     "stable": (
-        StableNNRegressor(n_units=30, n_warmup=20, n_draws=10, thin=1, n_chains=2, random_state=0),
+        StableNNRegressor(
+            n_units=30, n_warmup=20, n_posterior_draws=20, thin=1, n_chains=2, random_state=0
+        ),
         {"alpha": [1.2, 2.0]},
         GridSearchCV,
     ),
@@ -44,7 +46,7 @@ CASES = {
         HalvingRandomSearchCV,
     ),
     "dwp": (
-        DeepWishartRegressor(n_inducing=20, n_epochs=5, random_state=0),
+        DeepWishartRegressor(n_inducing=20, max_iter=5, random_state=0),
         {"n_layers": [1, 2]},
         GridSearchCV,
     ),

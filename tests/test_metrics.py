@@ -161,18 +161,75 @@ def test_scorers_are_scores_with_greater_better(model, data):
 
 
 def test_scorers_of_functions_of_ones_own(model, data):
-    def worst_density(y, distribution):
-        return distribution.logpdf(y).min()
+    def below_the_median(distribution, y):
+        return distribution.cdf(y) < 0.5
 
     X, y = data
-    expected = model.log_predictive_density(X, y).min()
-    assert metrics.DistributionScorer(worst_density)(model, X, y) == expected
+    expected = np.mean(y < model.predict_quantiles(X, 0.5)[:, 0])
+    assert metrics.DistributionScorer(below_the_median)(model, X, y) == expected
+
+
+WEIGHTS = np.arange(60) % 3
+
+
+def test_a_weight_is_so_many_rows_in_every_scorer(model, data):
+    X, y = data
+    again = np.repeat(np.arange(60), WEIGHTS)
+    for name, scorer in SCORERS.items():
+        weighted = scorer(model, X, y, sample_weight=WEIGHTS)
+        assert weighted == pytest.approx(scorer(model, X[again], y[again]), rel=1e-12), name
+        assert weighted != scorer(model, X, y), name
+
+
+@pytest.mark.parametrize(
+    ("weights", "told"),
+    [
+        (-np.ones(60), "must not be negative"),
+        (np.zeros(60), "at least one weight must be positive"),
+        (np.ones(59), "inconsistent numbers of samples"),
+        (np.full(60, np.nan), "sample_weight contains NaN"),
+    ],
+)
+def test_bad_weights_are_refused(model, data, weights, told):
+    with pytest.raises(ValueError, match=told):
+        metrics.crps_scorer(model, *data, sample_weight=weights)
+
+
+def test_weights_are_routed_to_scorers_that_ask_for_them(data):
+    X, y = data
+    with sklearn.config_context(enable_metadata_routing=True):
+        asking = {n: s.set_score_request(sample_weight=True) for n, s in SCORERS.items()}
+        scores = cross_validate(
+            BayesianLinear(), X, y, scoring=asking, cv=3, params={"sample_weight": WEIGHTS},
+            return_estimator=True, return_indices=True,
+        )  # fmt: skip
+        for fold, rows in enumerate(scores["indices"]["test"]):
+            fitted = scores["estimator"][fold]
+            for name, scorer in SCORERS.items():
+                expected = scorer(fitted, X[rows], y[rows], sample_weight=WEIGHTS[rows])
+                assert scores[f"test_{name}"][fold] == expected
+        with pytest.raises(ValueError, match="not explicitly set as requested or not requested"):
+            cross_validate(
+                BayesianLinear(), X, y, scoring=metrics.crps_scorer, cv=3,
+                params={"sample_weight": WEIGHTS}, error_score="raise",
+            )  # fmt: skip
+
+
+def test_scorers_predict_in_blocks(model, data, monkeypatch):
+    X, y = data
+    expected = {name: scorer(model, X, y) for name, scorer in SCORERS.items()}
+    monkeypatch.setattr("skbayesnn._blocks.ROWS_A_BLOCK", 7)
+    sizes, predict = [], model.predict_distribution
+    model.predict_distribution = lambda rows: sizes.append(len(rows)) or predict(rows)
+    for name, scorer in SCORERS.items():
+        assert scorer(model, X, y) == pytest.approx(expected[name], rel=1e-12)
+    assert max(sizes) == 7
 
 
 def test_scorers_pickle_and_say_what_they_are():
     for scorer in SCORERS.values():
         assert pickle.loads(pickle.dumps(scorer)) == scorer
-    assert repr(metrics.crps_scorer) == "DistributionScorer(score=mean_crps, sign=-1)"
+    assert repr(metrics.crps_scorer) == "DistributionScorer(row_score=crps, sign=-1)"
 
 
 @pytest.mark.parametrize("routing", [False, True])

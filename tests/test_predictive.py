@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.integrate import quad
 from scipy.special import logsumexp
 
-from skbayesnn.numerics.mixtures import mixture_cdf, mixture_crps, mixture_quantile
+from skbayesnn._mixtures import mixture_cdf, mixture_crps, mixture_quantile
 from skbayesnn.predictive import PredictiveMixture
 
 LEVELS = np.array([1e-300, 1e-12, 1e-3, 0.05, 0.3, 0.5, 0.5 + 1e-9, 0.7, 0.95, 1 - 1e-12])

@@ -7,27 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from quick import CLASSIFIERS, REGRESSORS, name
 from sklearn.base import clone, is_classifier
 
-from skbayesnn import (
-    DeepWishartRegressor,
-    EnsembleRegressor,
-    SIPRegressor,
-    StableNNRegressor,
-    StableNNRegressorCV,
-    UDNClassifier,
-    UDNRegressor,
-)
-
-SHORT_CHAIN = {"n_chains": 1, "n_warmup": 20, "n_draws": 20, "n_units": 30}
-REGRESSORS = [
-    DeepWishartRegressor(n_epochs=2, random_state=0),
-    EnsembleRegressor(UDNRegressor(max_iter=3), n_estimators=2, random_state=0),
-    SIPRegressor(max_iter=3, random_state=0),
-    StableNNRegressor(**SHORT_CHAIN, random_state=0),
-    StableNNRegressorCV(alphas=(1.0,), nus=(1.0,), cv=2, **SHORT_CHAIN, random_state=0),
-    UDNRegressor(max_iter=5, random_state=0),
-]
 LEVELS = [0.05, 0.5, 0.95]
 # Few examples of short fits: what breaks is a shape or a scale, and each has a size of its own.
 few = settings(
@@ -58,7 +40,7 @@ def fitted(estimator, X, y):
         return estimator.fit(X, y)
 
 
-@pytest.mark.parametrize("estimator", REGRESSORS, ids=lambda e: type(e).__name__)
+@pytest.mark.parametrize("estimator", REGRESSORS, ids=name)
 def test_regressors(estimator):
     @few
     @given(tables(), st.integers(-20, 20), st.randoms(use_true_random=False))
@@ -91,7 +73,7 @@ def test_regressors(estimator):
 
 
 def test_classifier():
-    estimator = UDNClassifier(max_iter=5, random_state=0)
+    (estimator,) = CLASSIFIERS
     assert is_classifier(estimator)
 
     @few

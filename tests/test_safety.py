@@ -4,29 +4,12 @@ import pickle
 
 import numpy as np
 import pytest
+from quick import CLASSIFIERS, REGRESSORS
 from sklearn.exceptions import NotFittedError
 
 import skbayesnn
-from skbayesnn import (
-    DeepWishartRegressor,
-    EnsembleRegressor,
-    SIPRegressor,
-    StableNNRegressor,
-    StableNNRegressorCV,
-    UDNClassifier,
-    UDNRegressor,
-)
 
-SHORT_CHAIN = {"n_chains": 1, "n_warmup": 20, "n_draws": 20}
-ESTIMATORS = [
-    DeepWishartRegressor(n_epochs=2, random_state=0),
-    EnsembleRegressor(UDNRegressor(max_iter=5), n_estimators=1, random_state=0),
-    SIPRegressor(max_iter=3, random_state=0),
-    StableNNRegressor(**SHORT_CHAIN, random_state=0),
-    StableNNRegressorCV(alphas=(1.0,), nus=(1.0,), cv=2, **SHORT_CHAIN, random_state=0),
-    UDNClassifier(max_iter=5, random_state=0),
-    UDNRegressor(max_iter=5, random_state=0),
-]
+ESTIMATORS = [*CLASSIFIERS, *REGRESSORS]
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
@@ -59,7 +42,7 @@ def named(estimator):
 def test_an_interrupted_fit_leaves_the_estimator_as_it_was(estimator):
     X, y = data(20)
     inner = estimator
-    if isinstance(estimator, EnsembleRegressor):
+    if isinstance(estimator, skbayesnn.EnsembleRegressor):
         inner = estimator.estimator
     model = estimator.fit(X, y)
     before = model.predict(X)
@@ -84,7 +67,7 @@ def test_a_pickle_of_another_version_says_so(estimator, monkeypatch):
 
 
 def test_a_first_fit_that_is_interrupted_leaves_it_unfitted():
-    model = UDNRegressor(max_iter=5).set_callbacks(CtrlC())
+    model = skbayesnn.UDNRegressor(max_iter=5).set_callbacks(CtrlC())
     with pytest.raises(KeyboardInterrupt):
         model.fit(*data(20))
     with pytest.raises(NotFittedError):

@@ -14,7 +14,7 @@ CLASSES = [*(getattr(skbayesnn, name) for name in skbayesnn.__all__), predictive
 FUNCTIONS = [
     value
     for value in filter(inspect.isfunction, vars(metrics).values())
-    if getattr(value, "__module__", "") == "skbayesnn.metrics" and value.__name__[0] != "_"
+    if getattr(value, "__module__", "").startswith("skbayesnn.metrics") and value.__name__[0] != "_"
 ]
 
 

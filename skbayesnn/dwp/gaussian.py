@@ -17,18 +17,18 @@ import numpy as np
 from scipy.linalg import lapack
 
 
-def parameter_shapes(posterior, n_points, width):
+def parameter_shapes(posterior, n_points, freedom):
     """Shapes of the parameters: ``mean`` and ``log_std`` of T, and ``left``, the matrix A."""
     return {
-        "mean": (n_points, width),
-        "log_std": (n_points, width),
+        "mean": (n_points, freedom),
+        "log_std": (n_points, freedom),
         "left": (n_points, n_points),
     }
 
 
-def prior_parameters(posterior, n_points, width):
+def prior_parameters(posterior, n_points, freedom):
     """Parameters with which the posterior equals the prior."""
-    out = {k: np.zeros(s) for k, s in parameter_shapes(posterior, n_points, width).items()}
+    out = {k: np.zeros(s) for k, s in parameter_shapes(posterior, n_points, freedom).items()}
     out["left"][:] = np.eye(n_points)
     return out
 
@@ -66,13 +66,13 @@ class Draws:
         }
 
 
-def divergence(parameters, width, gradient=True):
+def divergence(parameters, freedom, gradient=True):
     """Kullback–Leibler divergence of the posterior from the prior.
 
     Parameters
     ----------
     parameters : dict of str to ndarray
-    width : int
+    freedom : int
         ν.
     gradient : bool, default=True
 
@@ -88,11 +88,11 @@ def divergence(parameters, width, gradient=True):
     s_mean = left @ mean
     lu, pivots, _ = lapack.dgetrf(left)
     value = 0.5 * ((s_mean**2).sum() + squares @ variance.sum(axis=1) - mean.size)
-    value -= log_std.sum() + width * np.log(np.abs(np.diagonal(lu))).sum()
+    value -= log_std.sum() + freedom * np.log(np.abs(np.diagonal(lu))).sum()
     if not gradient:
         return float(value)
     d_left = s_mean @ mean.T + left * variance.sum(axis=1)
-    d_left -= width * lapack.dgetri(lu, pivots)[0].T
+    d_left -= freedom * lapack.dgetri(lu, pivots)[0].T
     return float(value), {
         "left": d_left,
         "mean": left.T @ s_mean,

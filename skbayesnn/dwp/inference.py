@@ -1,40 +1,35 @@
 """Training of a deep Wishart process: annealed divergences, few draws first, more later."""
 
-import warnings
-
 import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.special import logsumexp
-from sklearn.exceptions import ConvergenceWarning
 
 from skbayesnn.dwp.collapsed import collapsed_loss_and_gradient
+from skbayesnn.dwp.factors import warn_of_jitter
 from skbayesnn.dwp.objective import LOG_2PI, draw_noise, loss_and_gradient
 from skbayesnn.dwp.prediction import ExactOutput, InducingOutput, SparseOutput
-from skbayesnn.numerics.training import GradientModel
+from skbayesnn.dwp.start import relevance_prior
+from skbayesnn.training.loop import GradientModel
 
 POINTS = 400
-"""Rows that stand for the others in a step with a sparse output. Mean test log density of kin8nm,
-split 9, two layers, 400 steps: 1.3886. Tried instead: the tighter bound of Titsias (2025),
-with log(1 + r/σ²) of what the points leave of a row's variance, 1.3893; 400 points by pivoted
-Cholesky of 1500 rows, 1.3889; 200 such, 1.3780."""
+"""Rows that stand for the others in a step with a sparse output."""
 MATRIX_RATE = 0.1
 """Learning rate of A and B, as a part of that of the rest: their many elements move together,
-and at the full rate their noise undoes a deep model (yacht, five layers, 1000 steps:
-held-out log density −1.04, against −0.03)."""
+and at the full rate their noise undoes a deep model."""
 
 
 class Inference(GradientModel):
-    """The evidence lower bound as the training loop wants it.
+    """The objective as the training loop wants it: here, with the log prior, a lower bound.
 
     Parameters
     ----------
-    architecture : Architecture
-    theta : ndarray of shape (n_parameters,)
-        Changed in place.
+    model : Model
+        Its ``theta`` is changed in place.
     X, Y : ndarray of shapes (n, n_inputs) and (n, n_targets)
         Standardised.
-    generator : numpy.random.Generator
-    n_total : int
+    weights : ndarray of shape (n,)
+        How many rows each stands for.
+    n_total : float
         Rows that the divergences are weighed against.
     n_draws : int
         Draws a step, late in training.
@@ -45,37 +40,37 @@ class Inference(GradientModel):
     annealed : float
         Part of the steps, at the start, over which the weight of the divergences rises
         from zero to one.
-    held_out : tuple of two ndarrays, optional
-        Rows to score.
-    score_every : int
-        Epochs between scores.
+    held_out : tuple of three ndarrays, optional
+        Rows to score: inputs, targets and weights.
     """
 
     def __init__(
-        self, architecture, theta, X, Y, generator, n_total, n_draws, n_steps, *,
-        late=0.02, annealed=0.1, held_out=None, score_every=1,
+        self, model, X, Y, weights, n_total, n_draws, n_steps, *,
+        late=0.02, annealed=0.1, held_out=None,
     ):  # fmt: skip
-        blocks = {name: int(np.prod(s)) for name, s in architecture.shapes().items()}
+        sizes, theta, generator = model.sizes, model.theta, model.generator
+        self.prior_scale = model.prior_scale
+        blocks = {name: int(np.prod(s)) for name, s in sizes.shapes().items()}
         blocks = {k: size for k, size in blocks.items() if size}
         rates = {k: MATRIX_RATE for k in blocks if k.startswith(("left", "right"))}
         super().__init__(theta, len(X), blocks, rates)
-        self.architecture, self.generator = architecture, generator
-        self.X, self.Y = X, Y
+        self.sizes, self.generator = sizes, generator
+        self.X, self.Y, self.weights = X, Y, weights
         self.n_total, self.n_draws = n_total, n_draws
         self.late_from, self.annealed = (1 - late) * n_steps, annealed * n_steps
-        self.held_out, self.score_every = held_out, score_every
-        self.n_steps_taken, self.n_epochs, self.n_failures = 0, 0, 0
+        self.held_out, self.n_steps_taken, self.n_failures = held_out, 0, 0
         if held_out is not None:
+            self.held_out_weights = held_out[2]
             seed = int(generator.integers(2**32))
-            self.score_noise = draw_noise(architecture, np.random.default_rng(seed), 10, 1)
+            self.score_noise = draw_noise(sizes, np.random.default_rng(seed), 10, 1)
 
     def loss_and_gradient(self, rows):
         n_draws, weight = self._next_step()
-        noise = draw_noise(self.architecture, self.generator, n_draws, len(rows))
+        noise = draw_noise(self.sizes, self.generator, n_draws, len(rows))
         return self._counted(
             loss_and_gradient(
-                self.architecture, self.theta, self.X[rows], self.Y[rows], noise, self.n_total,
-                weight,
+                self.sizes, self.theta, self.X[rows], self.Y[rows],
+                self.weights[rows] / self.weights.mean(), noise, self.n_total, weight,
             )
         )  # fmt: skip
 
@@ -88,38 +83,33 @@ class Inference(GradientModel):
     def _counted(self, result):
         loss, gradient, n_failures = result
         self.n_failures += n_failures
-        return loss, gradient
+        scales = self.sizes.views(self.theta)["log_length_scales"]
+        prior, d_prior = relevance_prior(scales, self.prior_scale)
+        self.sizes.views(gradient)["log_length_scales"][:] += d_prior / self.n_total
+        return loss + prior / self.n_total, gradient
 
     def output(self, noise):
         """What predicts, as things stand."""
-        return InducingOutput(self.architecture, self.theta, noise)
+        return InducingOutput(self.sizes, self.theta, noise)
 
     def warn(self, stacklevel):
         """Warn of factorisations that needed more jitter."""
-        if self.n_failures:
-            warnings.warn(
-                f"A Gram matrix was numerically singular {self.n_failures} times; up to a "
-                "hundredth of its diagonal was added. Lower 'n_inducing' or 'learning_rate', or "
-                "remove rows of X that are nearly the same.",
-                ConvergenceWarning,
-                stacklevel=stacklevel,
-            )
+        warn_of_jitter(self.n_failures, stacklevel + 1)
 
     def epoch(self, order, batch_size, rate):
-        self.n_epochs += 1
         try:
             return super().epoch(order, batch_size, rate)
         except LinAlgError:
             return np.inf  # the loop goes back and takes smaller steps
 
-    def score(self):
-        if self.held_out is None or self.n_epochs % self.score_every:
-            return np.nan
-        X, Y = self.held_out
+    def held_out_log_densities(self):
+        if self.held_out is None:
+            return None
+        X, Y, _ = self.held_out
         means, variances = self.output(self.score_noise).predict(X)
-        variances = variances + np.exp(self.architecture.views(self.theta)["log_noise"])[:, None]
+        variances = variances + np.exp(self.sizes.views(self.theta)["log_noise"])[:, None]
         terms = -0.5 * (LOG_2PI + np.log(variances) + (Y.T - means) ** 2 / variances)
-        return float((logsumexp(terms, axis=0) - np.log(len(terms))).sum(axis=0).mean())
+        return (logsumexp(terms, axis=0) - np.log(len(terms))).sum(axis=0)
 
 
 class ExactInference(Inference):
@@ -130,12 +120,12 @@ class ExactInference(Inference):
         return self._collapsed(slice(None))
 
     def _collapsed(self, rows):
-        n_draws, weight = self._next_step()
-        noise = draw_noise(self.architecture, self.generator, n_draws, 1)
-        X, Y = self.X[rows], self.Y[rows]
+        n_draws, prior_weight = self._next_step()
+        noise = draw_noise(self.sizes, self.generator, n_draws, 1)
+        X, Y, weights = self.X[rows], self.Y[rows], self.weights[rows]
         return self._counted(
             collapsed_loss_and_gradient(
-                self.architecture, self.theta, X, Y, noise, weight,
+                self.sizes, self.theta, X, Y, weights, noise, prior_weight,
                 n_total=self.n_total, points=self._points(len(X)),
             )
         )  # fmt: skip
@@ -145,7 +135,7 @@ class ExactInference(Inference):
         return None
 
     def output(self, noise):
-        return ExactOutput(self.architecture, self.theta, noise, self.X, self.Y)
+        return ExactOutput(self.sizes, self.theta, noise, self.X, self.Y, self.weights)
 
 
 class SparseInference(ExactInference):
@@ -155,9 +145,9 @@ class SparseInference(ExactInference):
         return self._collapsed(rows)
 
     def _points(self, n_rows):
-        count = min(POINTS, n_rows)
-        return np.sort(self.generator.choice(n_rows, count, replace=False))
+        return np.sort(self.generator.choice(n_rows, min(POINTS, n_rows), replace=False))
 
     def output(self, noise):
         points = self._points(len(self.X))
-        return SparseOutput(self.architecture, self.theta, noise, self.X, self.Y, points)
+        rows = self.X, self.Y, self.weights, points
+        return SparseOutput(self.sizes, self.theta, noise, *rows)

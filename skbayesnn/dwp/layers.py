@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skbayesnn.dwp.factors import cholesky, cholesky_adjoint, inverse, multiply_lower
 from skbayesnn.dwp.kernels import (
     squared_exponential,
     squared_exponential_adjoint,
     symmetric_adjoint,
 )
-from skbayesnn.numerics.factors import cholesky, cholesky_adjoint, inverse, multiply_lower
 
 JITTER = 1e-8
 """What is added to the diagonal of every Gram matrix, as a part of the height."""

@@ -4,13 +4,13 @@ import copy
 
 import numpy as np
 
-from skbayesnn.dwp.objective import Architecture, draw_noise
+from skbayesnn.dwp.objective import LayerSizes, draw_noise
 from skbayesnn.dwp.plan import SPARSE_ROWS
 from skbayesnn.dwp.prediction import ExactOutput, InducingOutput, SparseOutput
 from skbayesnn.dwp.start import start, start_output
 
-# Rows that pseudo-observations are made from, at most.
-_OUTPUT_ROWS = 5000
+MOST_FREEDOM = 20
+"""Degrees of freedom at most where they are not given: of a hundred inputs few matter."""
 
 
 class Model:
@@ -21,17 +21,21 @@ class Model:
     scales : Scales
     X, Y : ndarray of shapes (n, n_inputs) and (n, n_targets)
         Rows to start from, standardised.
+    weights : ndarray of shape (n,)
+        How many rows each stands for.
     plan : Plan
-    n_layers, width, n_prediction_draws : int
+    n_layers, degrees_of_freedom, n_posterior_draws : int
     posterior : str
-    generators : list of three numpy.random.Generator
+    generators : list of at least three numpy.random.Generator
         For the start, the training, and the draws that predictions mix.
 
     Attributes
     ----------
-    architecture : Architecture
+    sizes : LayerSizes
     theta : ndarray of shape (n_parameters,)
         Changed by training.
+    prior_scale : float
+        Of the prior of the inverse length scales.
     generator : numpy.random.Generator
         For training.
     output : InducingOutput, ExactOutput or SparseOutput
@@ -39,42 +43,56 @@ class Model:
     """
 
     def __init__(
-        self, scales, X, Y, plan, generators, *, n_layers, width, posterior, n_prediction_draws
-    ):
+        self, scales, X, Y, weights, plan, generators, *,
+        n_layers, degrees_of_freedom, posterior, n_posterior_draws,
+    ):  # fmt: skip
         self.scales = scales
-        self.architecture = a = Architecture(
-            X.shape[1], Y.shape[1], plan.n_inducing, width or X.shape[1], n_layers, posterior
+        self.sizes = a = LayerSizes(
+            X.shape[1],
+            Y.shape[1],
+            plan.n_inducing,
+            degrees_of_freedom or min(X.shape[1], MOST_FREEDOM),
+            n_layers,
+            posterior,
         )
         self.theta = np.zeros(a.size())
         exact = plan.output == "exact"
-        start(a, self.parameters, X, Y, generators[0], exact=exact)
+        self.prior_scale = start(a, self.parameters, X, Y, weights, generators[0], exact=exact)[1]
         self.generator = generators[1]
-        self.noise = draw_noise(a, generators[2], n_prediction_draws, 1)
-        self.kind, self.rows = (ExactOutput, (X, Y)) if exact else (InducingOutput, ())
+        self.noise = draw_noise(a, generators[2], n_posterior_draws, 1)
+        self.kind, self.rows = InducingOutput, ()
+        if exact:
+            self.condition_on(X, Y, weights, "exact")
 
     @property
     def parameters(self):
         """Parameters by name."""
-        return self.architecture.views(self.theta)
+        return self.sizes.views(self.theta)
 
     def _make_output(self):
-        return self.kind(self.architecture, self.theta, self.noise, *self.rows)
+        return self.kind(self.sizes, self.theta, self.noise, *self.rows)
 
-    def condition_on(self, X, Y):
-        """Predict from all rows through some of them, with the noise that is best then."""
-        points = self.generator.choice(len(X), min(SPARSE_ROWS, len(X)), replace=False)
-        self.kind, self.rows = SparseOutput, (X, Y, np.sort(points))
-        self.parameters["log_noise"][:] = self._make_output().best_noise()
+    def condition_on(self, X, Y, weights, output):
+        """Predict from what these rows say, as the output knows of it.
+
+        "exact": all of it. "sparse": through some of them, with the noise that is best then.
+        "inducing": the best pseudo-observations at the inducing points.
+        """
+        if output == "exact":
+            self.kind, self.rows = ExactOutput, (X, Y, weights)
+        elif output == "sparse":
+            points = self.generator.choice(len(X), min(SPARSE_ROWS, len(X)), replace=False)
+            self.kind, self.rows = SparseOutput, (X, Y, weights, np.sort(points))
+            self.parameters["log_noise"][:] = self._make_output().best_noise()
+        else:
+            rows = X, Y, weights, weights.sum()
+            start_output(self.sizes, self.parameters, *rows, self.generator)
+            self.kind, self.rows = InducingOutput, ()
 
     def leave_rows(self):
         """Predict from the inducing points; put there what another output knows of its rows."""
         if self.kind is not InducingOutput:
-            X, Y = self.rows[:2]
-            some = self.generator.permutation(len(X))[:_OUTPUT_ROWS]
-            start_output(
-                self.architecture, self.parameters, X[some], Y[some], len(X), self.generator
-            )
-        self.kind, self.rows = InducingOutput, ()
+            self.condition_on(*self.rows[:3], "inducing")
 
     def freeze(self):
         """Copy that predicts as things stand."""
@@ -86,10 +104,13 @@ class Model:
     def attributes(self):
         """Fitted attributes of the estimator, in the units of X and y."""
         p, scales = self.parameters, self.scales
+        length_scales = np.exp(p["log_length_scales"]) * scales.X_scale
+        squares = (scales.X_spread / length_scales) ** 2
         return {
-            "length_scales_": np.exp(p["log_length_scales"]) * scales.X_scale,
-            "hidden_length_scales_": np.exp(p["log_lengths"]),
-            "heights_": np.exp(p["log_heights"]),
+            "length_scales_": length_scales,
+            "feature_relevance_": squares / squares.sum(),
+            "hidden_length_scales_": np.exp(p["log_lengths"] - 0.5 * p["log_heights"][:-1]),
+            "signal_variance_": np.exp(p["log_heights"][-1]) * scales.y_scale**2,
             "noise_variance_": np.exp(p["log_noise"]) * scales.y_scale**2,
             "inducing_inputs_": p["inducing"] * scales.X_scale + scales.X_offset,
         }

@@ -19,7 +19,7 @@ LOG_2PI = np.log(2 * np.pi)
 
 
 @dataclass(frozen=True)
-class Architecture:
+class LayerSizes:
     """Sizes of a deep Wishart process.
 
     Attributes
@@ -27,7 +27,7 @@ class Architecture:
     n_inputs, n_targets : int
     n_inducing : int
         P.
-    width : int
+    freedom : int
         Degrees of freedom ν of every hidden layer.
     n_layers : int
         Hidden layers L; with none the model is a sparse Gaussian process.
@@ -37,7 +37,7 @@ class Architecture:
     n_inputs: int
     n_targets: int
     n_inducing: int
-    width: int
+    freedom: int
     n_layers: int
     posterior: str
 
@@ -57,7 +57,7 @@ class Architecture:
             "root": (self.n_targets, self.n_inducing, self.n_inducing),
             "values": (self.n_targets, self.n_inducing),
         }
-        layer = self.family.parameter_shapes(self.posterior, self.n_inducing, self.width)
+        layer = self.family.parameter_shapes(self.posterior, self.n_inducing, self.freedom)
         for k in range(self.n_layers):
             shapes.update({f"{name}_{k}": shape for name, shape in layer.items()})
         return shapes
@@ -70,12 +70,12 @@ class Architecture:
     @property
     def rank(self):
         """Columns of S."""
-        return self.width if self.posterior == "dgp" else min(self.width, self.n_inducing)
+        return self.freedom if self.posterior == "dgp" else min(self.freedom, self.n_inducing)
 
     @property
     def layer_names(self):
         """Names of the parameters of a hidden layer, without its number."""
-        return tuple(self.family.parameter_shapes(self.posterior, self.n_inducing, self.width))
+        return tuple(self.family.parameter_shapes(self.posterior, self.n_inducing, self.freedom))
 
     def views(self, theta):
         """Parameters by name, as views of the flat vector."""
@@ -109,18 +109,18 @@ class Noise:
         return Noise(self.uniform[:, part], self.normal[:, part], self.rows[:, part])
 
 
-def draw_noise(architecture, generator, n_draws, n_rows):
+def draw_noise(sizes, generator, n_draws, n_rows):
     """Random numbers for ``n_draws`` draws and ``n_rows`` rows.
 
     Returns
     -------
     noise : Noise
     """
-    a = architecture
+    a = sizes
     rank, n_layers = a.rank, a.n_layers
     uniform = generator.uniform(1e-12, 1 - 1e-12, (n_layers, n_draws, rank))
     normal = generator.standard_normal((n_layers, n_draws, a.n_inducing, rank))
-    shape = (n_layers, n_draws, n_rows, a.width)
+    shape = (n_layers, n_draws, n_rows, a.freedom)
     # One row is what predictions keep; the many of a training step need no more than 16 bits.
     if n_rows == 1:
         return Noise(uniform, normal, generator.standard_normal(shape))
@@ -132,25 +132,25 @@ class Pass:
 
     Parameters
     ----------
-    architecture : Architecture
+    sizes : LayerSizes
     parameters : dict of str to ndarray
-        As :meth:`Architecture.views` gives them.
+        As :meth:`LayerSizes.views` gives them.
     X : ndarray of shape (n, n_inputs)
     noise : Noise
     """
 
-    def __init__(self, architecture, parameters, X, noise):
-        self.a, self.p, self.noise = architecture, parameters, noise
-        p, n_layers = parameters, architecture.n_layers
+    def __init__(self, sizes, parameters, X, noise):
+        self.a, self.p, self.noise = sizes, parameters, noise
+        p, n_layers = parameters, sizes.n_layers
         self.n_draws = noise.uniform.shape[1] if n_layers else 1
         self.draws = [
-            architecture.family.Draws(architecture.layer(p, k), noise.uniform[k], noise.normal[k])
+            sizes.family.Draws(sizes.layer(p, k), noise.uniform[k], noise.normal[k])
             for k in range(n_layers)
         ]
         inverse_scales = np.exp(-p["log_length_scales"])
         self.left, self.right = p["inducing"] * inverse_scales, X * inverse_scales
         self.lengths = np.exp(p["log_lengths"])
-        self.scale_heights = p["log_heights"][:n_layers] - np.log(architecture.width)
+        self.scale_heights = p["log_heights"][:n_layers] - np.log(sizes.freedom)
         self.roots = [np.tril(r) for r in p["root"]]
         self.n_failures = 0
         if n_layers:
@@ -180,7 +180,7 @@ class Pass:
         return conditionals, left, right
 
     def _row_noise(self, k, d):
-        return np.broadcast_to(self.noise.rows[k, d], (len(self.right), self.a.width))
+        return np.broadcast_to(self.noise.rows[k, d], (len(self.right), self.a.freedom))
 
     def forward(self, d):
         """Draw d: conditionals of the hidden layers and an Output for each target."""
@@ -194,6 +194,7 @@ class Pass:
                 )
             )  # fmt: skip
             grams = outputs[0].gram, outputs[0].cross
+            self.n_failures += outputs[-1].n_failures
         return conditionals, outputs
 
 
@@ -259,7 +260,7 @@ class HiddenAdjoint:
         g["log_length_scales"] -= (self.d_left * run.left).sum(axis=0)
         g["log_length_scales"] -= (self.d_right * run.right).sum(axis=0)
         for k, draws in enumerate(run.draws):
-            value, d_divergence = run.a.family.divergence(draws.parameters, run.a.width)
+            value, d_divergence = run.a.family.divergence(draws.parameters, run.a.freedom)
             loss += value / n_total
             d_data = draws.adjoint(self.d_factors[k])
             for name in run.a.layer_names:
@@ -267,31 +268,33 @@ class HiddenAdjoint:
         return loss
 
 
-def predict(architecture, parameters, X, noise):
+def predict(sizes, parameters, X, noise):
     """Marginals of the function, without noise, for each draw.
 
     Returns
     -------
     means, variances : ndarray of shape (n_draws, n_targets, n)
     """
-    run = Pass(architecture, parameters, X, noise)
-    out = np.empty((2, run.n_draws, architecture.n_targets, len(X)))
+    run = Pass(sizes, parameters, X, noise)
+    out = np.empty((2, run.n_draws, sizes.n_targets, len(X)))
     for d in range(run.n_draws):
         for t, o in enumerate(run.forward(d)[1]):
             out[:, d, t] = o.mean, o.variance
     return out[0], out[1]
 
 
-def loss_and_gradient(architecture, theta, X, y, noise, n_total, prior_weight=1.0):
+def loss_and_gradient(sizes, theta, X, y, weights, noise, n_total, prior_weight=1.0):
     """−ELBO a row, with its gradient.
 
     Parameters
     ----------
-    architecture : Architecture
+    sizes : LayerSizes
     theta : ndarray of shape (n_parameters,)
     X, y : ndarray of shapes (n, n_inputs) and (n, n_targets)
+    weights : ndarray of shape (n,)
+        How many rows each stands for, over the mean of that in the whole table.
     noise : Noise
-    n_total : int
+    n_total : float
         Rows that the divergences are weighed against.
     prior_weight : float, default=1.0
         Factor on the divergences.
@@ -305,15 +308,16 @@ def loss_and_gradient(architecture, theta, X, y, noise, n_total, prior_weight=1.
     n_failures : int
         Factorisations that needed more jitter.
     """
-    a, p = architecture, architecture.views(theta)
+    a, p = sizes, sizes.views(theta)
     gradient = np.zeros(theta.size)
     g = a.views(gradient)
     run = Pass(a, p, X, noise)
     n, weight = len(X), prior_weight / n_total
     share = 1.0 / run.n_draws  # of a draw in the mean over draws
     precision = np.exp(-p["log_noise"])
-    loss = 0.5 * (LOG_2PI * a.n_targets + p["log_noise"].sum())
-    g["log_noise"] += 0.5
+    mean_weight = weights.mean()
+    loss = 0.5 * mean_weight * (LOG_2PI * a.n_targets + p["log_noise"].sum())
+    g["log_noise"] += 0.5 * mean_weight
 
     hidden = HiddenAdjoint(run, g)
     for d in range(run.n_draws):
@@ -321,15 +325,15 @@ def loss_and_gradient(architecture, theta, X, y, noise, n_total, prior_weight=1.
         d_gram, d_cross = 0.0, 0.0
         for t, o in enumerate(outputs):
             residual = o.mean - y[:, t]
-            squares = residual @ residual + o.variance.sum()
+            squares = weights @ (residual**2 + o.variance)
             loss += 0.5 * share / n * precision[t] * squares
             g["log_noise"][t] -= 0.5 * share / n * precision[t] * squares
             value, d_precision, d_values = output_divergence(o)
             loss += share / n_total * value
             d_root, d_values, part_gram, part_cross, d_log_height = output_adjoint(
                 o,
-                share / n * precision[t] * residual,
-                np.full(n, 0.5 * share / n * precision[t]),
+                share / n * precision[t] * weights * residual,
+                0.5 * share / n * precision[t] * weights,
                 share * weight * d_precision,
                 share * weight * d_values,
             )

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skbayesnn.dwp.factors import cholesky, cholesky_adjoint, inverse
 from skbayesnn.dwp.kernels import (
     squared_exponential,
     squared_exponential_adjoint,
     symmetric_adjoint,
 )
-from skbayesnn.numerics.factors import cholesky, cholesky_adjoint, inverse
 
 
 @dataclass
@@ -43,6 +43,7 @@ class Output:
     coefficients: np.ndarray
     mean: np.ndarray
     variance: np.ndarray
+    n_failures: int
 
 
 def output(left, right, log_height, root, values, grams=None):
@@ -73,7 +74,7 @@ def output(left, right, log_height, root, values, grams=None):
     gram_root = gram @ root
     precision = root.T @ gram_root
     precision.ravel()[:: len(gram) + 1] += 1.0
-    factor, _, _ = cholesky(precision, 0.0)
+    factor, _, n_failures = cholesky(precision, 0.0)
     inv = inverse(factor)
     projection = root @ inv.T
     scores = cross @ projection
@@ -83,7 +84,7 @@ def output(left, right, log_height, root, values, grams=None):
     variance = np.maximum(height - np.einsum("ij,ij->i", scores, scores), 1e-12 * height)
     return Output(
         left, right, height, gram, cross, root, values, gram_root, factor, inv, projection,
-        scores, coefficients, mean, variance,
+        scores, coefficients, mean, variance, n_failures,
     )  # fmt: skip
 
 

@@ -9,9 +9,9 @@ from scipy.linalg import lapack
 from scipy.optimize import minimize_scalar
 
 from skbayesnn.dwp.collapsed import JITTER, SPARSE_JITTER
+from skbayesnn.dwp.factors import cholesky, inverse, multiply_lower, warn_of_jitter
 from skbayesnn.dwp.kernels import squared_exponential
 from skbayesnn.dwp.objective import LOG_2PI, Pass, predict
-from skbayesnn.numerics.factors import cholesky, inverse, multiply_lower
 
 BLOCK = 2000
 """Rows that prediction handles at a time."""
@@ -37,13 +37,14 @@ class _Output:
         samples : ndarray of shape (n, n_samples)
         """
         samples = np.empty((len(X), n_samples))
-        run = Pass(self.architecture, self.architecture.views(self.theta), X, self.noise)
+        run = Pass(self.sizes, self.sizes.views(self.theta), X, self.noise)
         chosen = generator.integers(run.n_draws, size=n_samples)
         normal = generator.standard_normal((len(X), n_samples))
         for d in np.unique(chosen):
             mean, explained, features = self._joint(d, run)
             prior = squared_exponential(features, features, run.p["log_heights"][-1])
-            factor, _, _ = cholesky(prior - explained @ explained.T, 1e-9)
+            factor, _, n_failures = cholesky(prior - explained @ explained.T, 1e-9)
+            warn_of_jitter(n_failures, 2)
             columns = chosen == d
             samples[:, columns] = mean[:, None] + factor @ normal[:, columns]
         return samples
@@ -54,14 +55,14 @@ class InducingOutput(_Output):
 
     Parameters
     ----------
-    architecture : Architecture
+    sizes : LayerSizes
     theta : ndarray of shape (n_parameters,)
     noise : Noise
         Of one row, which all rows share.
     """
 
-    def __init__(self, architecture, theta, noise):
-        self.architecture, self.theta, self.noise = architecture, theta, noise
+    def __init__(self, sizes, theta, noise):
+        self.sizes, self.theta, self.noise = sizes, theta, noise
 
     def predict(self, X):
         """Mean and variance of the function, without noise.
@@ -75,9 +76,9 @@ class InducingOutput(_Output):
         -------
         means, variances : ndarray of shape (n_draws, n_targets, n)
         """
-        parameters = self.architecture.views(self.theta)
+        parameters = self.sizes.views(self.theta)
         parts = [
-            predict(self.architecture, parameters, X[i : i + BLOCK], self.noise)
+            predict(self.sizes, parameters, X[i : i + BLOCK], self.noise)
             for i in range(0, len(X), BLOCK)
         ]
         return tuple(np.concatenate(p, axis=2) for p in zip(*parts, strict=True))
@@ -97,12 +98,14 @@ class _RowsOutput(_Output):
 
     Parameters
     ----------
-    architecture : Architecture
+    sizes : LayerSizes
     theta : ndarray of shape (n_parameters,)
     noise : Noise
         Of one row, which all rows share.
     X, Y : ndarray of shapes (n, n_inputs) and (n, n_targets)
         Training rows, standardised.
+    weights : ndarray of shape (n,)
+        How many rows each stands for: one of weight w is seen with noise of variance σ²/w.
 
     Notes
     -----
@@ -110,9 +113,9 @@ class _RowsOutput(_Output):
     :data:`CACHE_BYTES`; it is not pickled.
     """
 
-    def __init__(self, architecture, theta, noise, X, Y):
-        self.architecture, self.theta, self.noise = architecture, theta, noise
-        self.X, self.Y = X, Y
+    def __init__(self, sizes, theta, noise, X, Y, weights):
+        self.sizes, self.theta, self.noise = sizes, theta, noise
+        self.X, self.Y, self.weights = X, Y, weights
         self._cache = {}
 
     def __getstate__(self):
@@ -130,7 +133,7 @@ class _RowsOutput(_Output):
         -------
         means, variances : ndarray of shape (n_draws, n_targets, n_new)
         """
-        a = self.architecture
+        a = self.sizes
         parameters = a.views(self.theta)
         log_height = parameters["log_heights"][-1]
         height = np.exp(log_height)
@@ -168,7 +171,7 @@ class _RowsOutput(_Output):
         """
         if d in self._cache:
             return self._cache[d]
-        parameters = self.architecture.views(self.theta)
+        parameters = self.sizes.views(self.theta)
         out = self._condition(self._features(d, parameters), parameters)
         if self.n_draws * sum(root.nbytes for root in out[2]) <= CACHE_BYTES:
             self._cache[d] = out
@@ -177,14 +180,14 @@ class _RowsOutput(_Output):
     @property
     def n_draws(self):
         """Draws of the hidden layers; without any, all are the same."""
-        return self.noise.uniform.shape[1] if self.architecture.n_layers else 1
+        return self.noise.uniform.shape[1] if self.sizes.n_layers else 1
 
     def _features(self, d, parameters):
         """Features of the training rows, some rows at a time."""
         noise = self.noise.only(d)
         return np.concatenate(
             [
-                Pass(self.architecture, parameters, self.X[i : i + BLOCK], noise).hidden(0)[2]
+                Pass(self.sizes, parameters, self.X[i : i + BLOCK], noise).hidden(0)[2]
                 for i in range(0, len(self.X), BLOCK)
             ]
         )
@@ -196,10 +199,13 @@ class ExactOutput(_RowsOutput):
     def _condition(self, features, parameters):
         gram = squared_exponential(features, features, parameters["log_heights"][-1])
         weights, roots = np.empty_like(self.Y), []
+        added = JITTER * np.exp(parameters["log_heights"][-1])
         for t, log_noise in enumerate(parameters["log_noise"]):
             covariance = gram.copy()
-            covariance.ravel()[:: len(gram) + 1] += np.exp(log_noise)
-            factor, _, _ = cholesky(covariance, JITTER)
+            noise_variance = np.exp(log_noise) + added
+            covariance.ravel()[:: len(gram) + 1] += noise_variance / self.weights
+            factor, _, n_failures = cholesky(covariance, 0.0)
+            warn_of_jitter(n_failures, 2)
             weights[:, t] = lapack.dpotrs(factor, self.Y[:, t], lower=1)[0]
             roots.append(inverse(factor))
         return features, weights, roots
@@ -214,14 +220,14 @@ class SparseOutput(_RowsOutput):
 
     Parameters
     ----------
-    architecture, theta, noise, X, Y
+    sizes, theta, noise, X, Y, weights
         See the base class.
     points : ndarray of shape (m,) of int
         Rows that stand for the others.
     """
 
-    def __init__(self, architecture, theta, noise, X, Y, points):
-        super().__init__(architecture, theta, noise, X, Y)
+    def __init__(self, sizes, theta, noise, X, Y, weights, points):
+        super().__init__(sizes, theta, noise, X, Y, weights)
         self.points = points
 
     def _condition(self, features, parameters):
@@ -236,16 +242,19 @@ class SparseOutput(_RowsOutput):
         log_height = parameters["log_heights"][-1]
         some = features[self.points]
         gram = squared_exponential(some, some, log_height)
-        inv = inverse(cholesky(gram, SPARSE_JITTER)[0])
+        factor, _, n_failures = cholesky(gram, SPARSE_JITTER)
+        warn_of_jitter(n_failures, 2)
+        inv = inverse(factor)
         products, totals = 0.0, 0.0
         for i in range(0, len(features), BLOCK):
             rows = slice(i, i + BLOCK)
             cross = squared_exponential(features[rows], some, log_height)
             # Whitened first: noise far below the height is then still told from rounding.
-            whitened = multiply_lower(inv, cross)
+            roots = np.sqrt(self.weights[rows, None])
+            whitened = multiply_lower(inv, roots * cross)
             products = products + whitened.T @ whitened
-            totals = totals + whitened.T @ self.Y[rows]
-        rest = len(features) * np.exp(log_height) - products.trace()
+            totals = totals + whitened.T @ (roots * self.Y[rows])
+        rest = self.weights.sum() * np.exp(log_height) - products.trace()
         values, vectors = np.linalg.eigh(products)
         return some, inv, np.maximum(values, 0), vectors, vectors.T @ totals, max(rest, 0)
 
@@ -266,22 +275,26 @@ class SparseOutput(_RowsOutput):
         -------
         log_noise : ndarray of shape (n_targets,)
         """
-        parameters = self.architecture.views(self.theta)
+        parameters = self.sizes.views(self.theta)
         parts = [
             self._decompose(self._features(d, parameters), parameters)
             for d in range(min(n_draws, self.n_draws))
         ]
-        squares = (self.Y**2).sum(axis=0)
+        squares, n = self.weights @ self.Y**2, self.weights.sum()
         out = parameters["log_noise"].copy()
-        for t, old in enumerate(parameters["log_noise"]):
+        for t in range(len(out)):
 
             def loss(log_noise, t=t):
                 return sum(
-                    sparse_loss(log_noise, len(self.X), squares[t], values, totals[:, t], rest)
+                    sparse_loss(log_noise, n, squares[t], values, totals[:, t], rest)
                     for _, _, values, _, totals, rest in parts
                 )
 
-            out[t] = minimize_scalar(loss, bounds=(old - 3, old + 1), method="bounded").x
+            moved = 3.0
+            while abs(moved) > 2.9:  # at an end of where it was looked for
+                ends = out[t] - 3.0, out[t] + 3.0
+                moved = minimize_scalar(loss, bounds=ends, method="bounded").x - out[t]
+                out[t] += moved
         return out
 
 
@@ -291,7 +304,7 @@ def sparse_loss(log_noise, n, squares, values, totals, rest):
     Parameters
     ----------
     log_noise : float
-    n : int
+    n : float
         Rows.
     squares : float
         y'y.

@@ -13,18 +13,21 @@ class Scales:
     ----------
     X : ndarray of shape (n, n_inputs)
     y : ndarray of shape (n,) or (n, n_targets)
-    normalize_y : bool
-        Whether targets are standardised.
+    weights : ndarray of shape (n,)
+    normalize_X, normalize_y : bool
+        What is standardised.
     """
 
-    def __init__(self, X, y, normalize_y):
+    def __init__(self, X, y, weights, normalize_X, normalize_y):
         targets = y.reshape(len(y), -1)
         self.n_targets = targets.shape[1]
         self.y_offset, self.y_scale = np.zeros(self.n_targets), np.ones(self.n_targets)
+        self.X_offset, self.X_scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
         if normalize_y:
-            self.y_offset, self.y_scale = location_and_scale(targets, "y")
-        # Length scales absorb any scale of the inputs; this is for numerics alone.
-        self.X_offset, self.X_scale = location_and_scale(X, "X")
+            self.y_offset, self.y_scale = location_and_scale(targets, "y", weights)
+        offset, self.X_spread = location_and_scale(X, "X", weights)
+        if normalize_X:
+            self.X_offset, self.X_scale = offset, self.X_spread
 
     def inputs(self, X):
         """Standardised inputs."""

@@ -30,7 +30,7 @@ import numpy as np
 from scipy.linalg import lapack
 from scipy.special import digamma, gammaln, polygamma
 
-from skbayesnn.numerics.gamma import gamma_quantile
+from skbayesnn.dwp.gamma import gamma_quantile
 
 POSTERIORS = ("ab-gw", "a-gw", "gw")
 _LOG_2PI = np.log(2 * np.pi)
@@ -55,7 +55,7 @@ def triangular_adjoint(matrix, d_matrix):
     return out
 
 
-def parameter_shapes(posterior, n_points, width):
+def parameter_shapes(posterior, n_points, freedom):
     """Shapes of the parameters of a posterior.
 
     Parameters
@@ -63,7 +63,7 @@ def parameter_shapes(posterior, n_points, width):
     posterior : {"ab-gw", "a-gw", "gw"}
     n_points : int
         P.
-    width : int
+    freedom : int
         Degrees of freedom ν.
 
     Returns
@@ -73,7 +73,7 @@ def parameter_shapes(posterior, n_points, width):
         log of the mean α/β of T_jj², and ``log_shape``, log α; ``left``, the matrix A; and
         ``right``, the matrix B with the log of its diagonal.
     """
-    rank = min(width, n_points)
+    rank = min(freedom, n_points)
     shapes = {
         "mean": (n_points, rank),
         "log_std": (n_points, rank),
@@ -87,11 +87,11 @@ def parameter_shapes(posterior, n_points, width):
     return shapes
 
 
-def prior_parameters(posterior, n_points, width):
+def prior_parameters(posterior, n_points, freedom):
     """Parameters with which the posterior equals the prior."""
-    rank = min(width, n_points)
-    shape = 0.5 * (width - np.arange(rank))
-    out = {k: np.zeros(s) for k, s in parameter_shapes(posterior, n_points, width).items()}
+    rank = min(freedom, n_points)
+    shape = 0.5 * (freedom - np.arange(rank))
+    out = {k: np.zeros(s) for k, s in parameter_shapes(posterior, n_points, freedom).items()}
     if "left" in out:
         out["left"][:] = np.eye(n_points)
     out["log_shape"][:] = np.log(shape)
@@ -183,14 +183,14 @@ def draw(parameters, generator, n_draws):
     return Draws(parameters, uniform, generator.standard_normal((n_draws, n_points, rank)))
 
 
-def log_prior(factors, width):
+def log_prior(factors, freedom):
     """Log-density of S S' under the prior with L = I (eq. 11).
 
     Parameters
     ----------
     factors : ndarray of shape (..., P, r)
         S, any factor of the matrix.
-    width : int
+    freedom : int
         ν.
 
     Returns
@@ -199,8 +199,8 @@ def log_prior(factors, width):
     """
     n_points, rank = factors.shape[-2:]
     squares = (factors**2).sum(axis=(-2, -1))
-    power = width - n_points - 1
-    constant = _prior_constant(n_points, width) - rank * np.log(2)
+    power = freedom - n_points - 1
+    constant = _prior_constant(n_points, freedom) - rank * np.log(2)
     return constant + power * _log_top(factors) - 0.5 * squares
 
 
@@ -209,10 +209,10 @@ def _log_top(factors):
     return np.linalg.slogdet(factors[..., : factors.shape[-1], :])[1]
 
 
-def _prior_constant(n_points, width):
+def _prior_constant(n_points, freedom):
     """Of the log-density of the trapezoidal S."""
-    rank = min(width, n_points)
-    shape = 0.5 * (width - np.arange(rank))
+    rank = min(freedom, n_points)
+    shape = 0.5 * (freedom - np.arange(rank))
     constant = (np.log(2) * (1 - shape) - gammaln(shape)).sum()
     return constant - 0.5 * _LOG_2PI * below(n_points, rank).sum()
 
@@ -271,13 +271,13 @@ def log_volume(rank, scale_factor):
     return rank * log_scale.sum() + power * log_scale[:rank].sum()
 
 
-def divergence(parameters, width, gradient=True):
+def divergence(parameters, freedom, gradient=True):
     """Kullback–Leibler divergence of the posterior from the prior, in closed form.
 
     Parameters
     ----------
     parameters : dict of str to ndarray
-    width : int
+    freedom : int
         ν.
     gradient : bool, default=True
 
@@ -292,7 +292,7 @@ def divergence(parameters, width, gradient=True):
     j = np.arange(rank)
     low = below(n_points, rank)
     shape, log_rate = np.exp(p["log_shape"]), p["log_shape"] - p["log_square"]
-    prior_power = width - j - 1.0  # of S_jj in the prior's density of a trapezoidal S
+    prior_power = freedom - j - 1.0  # of S_jj in the prior's density of a trapezoidal S
     left = p.get("left")
     right = triangular(p["right"]) if "right" in p else None
 
@@ -311,11 +311,11 @@ def divergence(parameters, width, gradient=True):
     right_counts = n_points - j + prior_power
     if left is not None:
         lu, pivots, _ = lapack.dgetrf(left)
-        value -= width * np.log(np.abs(np.diagonal(lu))).sum()
+        value -= freedom * np.log(np.abs(np.diagonal(lu))).sum()
     if right is not None:
         value -= right_counts @ np.diagonal(p["right"])
     # The normal elements' log 2π is in both densities.
-    value -= _prior_constant(n_points, width) + 0.5 * _LOG_2PI * low.sum()
+    value -= _prior_constant(n_points, freedom) + 0.5 * _LOG_2PI * low.sum()
     left_sq = np.ones(n_points) if left is None else (left**2).sum(axis=0)
     right_sq = np.ones(rank) if right is None else (right**2).sum(axis=1)
     inner = t_mean if right is None else t_mean @ right
@@ -329,7 +329,7 @@ def divergence(parameters, width, gradient=True):
     d_mean = s_mean
     if left is not None:
         out["left"] = s_mean @ inner.T + left * (t_var @ right_sq)
-        out["left"] -= width * lapack.dgetri(lu, pivots)[0].T
+        out["left"] -= freedom * lapack.dgetri(lu, pivots)[0].T
         d_mean = left.T @ s_mean
     if right is not None:
         d_right = np.tril(t_mean.T @ d_mean) + right * (left_sq @ t_var)[:, None]

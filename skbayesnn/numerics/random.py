@@ -1,6 +1,9 @@
 """From scikit-learn's ``random_state`` to one generator a chain."""
 
+from functools import cache
+
 import numpy as np
+from scipy.special import ndtri
 from sklearn.utils import check_random_state
 
 
@@ -22,3 +25,38 @@ def spawn_generators(random_state, n):
     """
     entropy = check_random_state(random_state).randint(0, 2**32, size=4, dtype=np.uint32)
     return [np.random.default_rng(s) for s in np.random.SeedSequence(entropy.tolist()).spawn(n)]
+
+
+@cache
+def _normal_table():
+    """Standard normal quantiles at 2**16 equally spaced levels, with variance one."""
+    quantiles = ndtri((np.arange(2**16) + 0.5) / 2**16)
+    return (quantiles / quantiles.std()).astype(np.float32)
+
+
+def normals_like(generator, shape, dtype):
+    """Standard normal variables: quick ones for float32, exact ones for float64."""
+    if np.dtype(dtype) == np.float32:
+        return quick_normals(generator, shape)
+    return generator.standard_normal(shape)
+
+
+def quick_normals(generator, shape):
+    """Standard normal variables of 16 bits each, several times as fast as exact ones.
+
+    Quantiles at equally spaced levels, four from each 64 random bits. For noise of which a
+    training takes millions: mean and variance are right, no value exceeds 4.4 in size.
+
+    Parameters
+    ----------
+    generator : numpy.random.Generator
+    shape : tuple of int
+
+    Returns
+    -------
+    normals : ndarray of float32
+    """
+    size = int(np.prod(shape))
+    bits = generator.bit_generator.random_raw(-(-size // 4)).view(np.uint16)[:size]
+    # Every index is in the table; "clip" spares the check.
+    return _normal_table().take(bits, mode="clip").reshape(shape)

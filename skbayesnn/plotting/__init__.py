@@ -7,10 +7,12 @@ from skbayesnn.plotting.calibration import CalibrationDisplay
 from skbayesnn.plotting.density import PredictiveDensityDisplay
 from skbayesnn.plotting.depth import DepthPosteriorDisplay
 from skbayesnn.plotting.interval import PredictionIntervalDisplay
+from skbayesnn.plotting.stack import StackingWeightsDisplay
 
 __all__ = [
     "CalibrationDisplay",
     "DepthPosteriorDisplay",
     "PredictionIntervalDisplay",
     "PredictiveDensityDisplay",
+    "StackingWeightsDisplay",
 ]

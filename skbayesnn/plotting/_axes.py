@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils.validation import check_array, column_or_1d
 
 from skbayesnn.base import check_observations
-from skbayesnn.metrics import predict_with
+from skbayesnn.metrics.scorers import predict_with
 from skbayesnn.predictive import PredictiveMixture
 
 

@@ -24,8 +24,8 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from skbayesnn.numerics.adam import Adam
+from skbayesnn.numerics.random import normals_like
 from skbayesnn.sip.leaky_network import LeakyNetwork
-from skbayesnn.sip.normals import normals_like
 
 MEMORY = 0.9
 """Weight of the past in the running moments, a step."""

@@ -104,8 +104,8 @@ class SIPRegressor(
 
     Attributes
     ----------
-    inducing_inputs_ : ndarray of shape (n_inducing, n_features)
-        Where they ended, in the units of X.
+    inducing_inputs_ : ndarray of shape (n_inducing, n_features_in_)
+        Where the inducing inputs ended, in the units of X.
     noise_variance_ : float
         Noise variance in the squared units of y.
     loss_curve_ : list of float

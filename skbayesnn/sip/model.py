@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from skbayesnn.numerics.random import normals_like
 from skbayesnn.sip.conditional import FeatureConditional
 from skbayesnn.sip.leaky_network import LeakyNetwork
-from skbayesnn.sip.normals import normals_like
 from skbayesnn.sip.objective import power_log_likelihood
 from skbayesnn.sip.priors import BNNPrior
 from skbayesnn.sip.sampler import SamplerPrior

@@ -27,6 +27,7 @@ from copy import copy
 
 import numpy as np
 
+from skbayesnn.numerics.random import normals_like
 from skbayesnn.sip.drawn_layers import (
     bias_leaky,
     bias_leaky_adjoint,
@@ -34,7 +35,6 @@ from skbayesnn.sip.drawn_layers import (
     draw_weights_adjoint,
     features_adjoint,
 )
-from skbayesnn.sip.normals import normals_like
 
 DRAWS_A_NETWORK = 5
 """Functions drawn from each hidden network in a training step."""

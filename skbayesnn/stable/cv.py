@@ -5,40 +5,40 @@ The cells depend on the inputs alone: those of a fold are found once and shared 
 spread it over threads, processes or a cluster.
 """
 
-import time
 import warnings
 from collections.abc import Callable
 from itertools import product
 from numbers import Integral, Real
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
-import joblib
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, check_cv
-from sklearn.utils import _safe_indexing, check_random_state, indexable
+from sklearn.utils import check_random_state, indexable
+from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, FloatArray, Seed
 from skbayesnn._validation import (
+    N_JOBS,
     Interval,
     InvalidParameterError,
-    Options,
     check_parameters,
+    check_sample_weight,
     positive,
 )
 from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.metrics import crps_scorer
-from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture
-from skbayesnn.stable.cv_results import results_table
-from skbayesnn.stable.estimator import _MAX_R_HAT, _MIN_EFFECTIVE, StableNNRegressor
+from skbayesnn.stable.cv_fits import GridMember, evaluate, results_table, routed, warn_of_failures
+from skbayesnn.stable.estimator import StableNNRegressor
+from skbayesnn.stable.partitions.choice import kind_of_cells
 
 _ALPHA_RANGE = Interval(Real, 0, 2, "right")
 
@@ -49,7 +49,8 @@ class StableNNRegressorCV(
     """Stable network with α and ν chosen by cross-validation, refitted on all rows.
 
     Gives what ``GridSearchCV(StableNNRegressor(...), {"alpha": alphas, "nu": nus})`` gives
-    for the same folds, seed and scorer, but finds the cells of each fold once.
+    for the same folds, seed and scorer, but finds the cells of each fold once. `n_jobs` fits of
+    one (fold, α, ν) run at the same time; all use the same seed, so that chance favours no (α, ν).
 
     Parameters
     ----------
@@ -57,11 +58,11 @@ class StableNNRegressorCV(
         Indices of stability to try, each in (0, 2].
     nus : array-like of float, default=(0.3, 1.0, 3.0)
         Scales of the squared weights to try, each above 0.
-    cv : int, cross-validation splitter or iterable of splits, default=None
-        None is 5 folds. For None and for a number the rows are dealt to the folds at
-        random, by `random_state`: rows are often sorted by their inputs, and folds of
-        neighbours would ask for extrapolation. Pass
-        :class:`~sklearn.model_selection.KFold` for folds of neighbours.
+    cv : int, cross-validation splitter, iterable of splits or None, default=None
+        How the rows are put into folds. None is 5 folds of rows in random order, by
+        `random_state`: rows are often sorted by their inputs, and folds of neighbours would
+        ask for extrapolation. A number gives, as everywhere in scikit-learn, folds in the
+        order of the rows.
     scoring : str or callable, default=None
         Scikit-learn's name of a scorer, or ``scorer(estimator, X, y)``; the largest mean
         over the folds is chosen. None is :data:`skbayesnn.metrics.crps_scorer`, the
@@ -69,18 +70,30 @@ class StableNNRegressorCV(
         scores best, and judges the whole distribution as α decides on its tails; unlike
         the log predictive density it grows only linearly with the distance of an
         outlier, so that no single row decides. For a median it is the absolute error.
-    input_scale, cells, n_units, activation, move_units, sampler
+    input_scale, n_units, activation, move_units, sampler, noise_variance
         As in :class:`StableNNRegressor`.
-    noise_variance, normalize_y, point_estimate
-        As in :class:`StableNNRegressor`.
-    n_chains, n_warmup, n_draws, thin
+    cells : {"auto", "line", "plane", "sampled"}, default="auto"
+        As in :class:`StableNNRegressor`. What "auto" stands for is decided once, on all rows,
+        so that the model that is chosen is the one that is refitted.
+    normalize_X : bool, default=True
+        Standardise the inputs inside. A unit changes sign at -b/w, with b and w standard
+        normal, so that inputs have to be about zero in the mean and one in scale; False uses
+        them as they are, as the paper does, and a warning tells where they are not.
+    normalize_y : bool, default=True
+        Standardise the targets inside. All outputs are in the units of y either way.
+    point_estimate : {"mean", "median"}, default="median"
+        What ``predict`` returns of the predictive distribution. For α ≤ 1 the predictive mean
+        and variance do not exist far from the data: the median, the quantiles and the density
+        always do.
+    n_chains, n_warmup, thin
         As in :class:`StableNNRegressor`, for the grid and for the refit.
-    n_jobs : int, default=None
-        Tasks that run at the same time, each a fit of one (fold, α, ν); then, in the
-        refit, chains. The result depends neither on it nor on joblib's backend.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the folds, the chains and the sampled hyperplanes. All fits use the same
-        seed, so that chance favours no (α, ν).
+    n_posterior_draws : int, default=1000
+        Posterior draws that predictions mix. Each chain keeps its part of them, rounded up.
+    n_jobs : int or None, default=None
+        Cores to use; None for one, or what a joblib context says. The result does not depend
+        on it. Chains run at the same time, in threads.
+    random_state : int, numpy.random.RandomState or None, default=None
+        Seed of all that is random.
 
     Attributes
     ----------
@@ -105,7 +118,7 @@ class StableNNRegressorCV(
         The scorer.
     n_features_in_ : int
         Number of inputs.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+    feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the inputs, where X has them all as strings.
 
     See Also
@@ -114,13 +127,12 @@ class StableNNRegressorCV(
 
     Notes
     -----
-    Under another joblib backend the same code runs on a cluster::
+    Under another joblib backend, ``with joblib.parallel_config(backend="dask")``, the same code
+    runs on a cluster. Only the cells, X and y travel.
 
-        with joblib.parallel_config(backend="dask"):
-            model.fit(X, y)
-
-    Only the cells, X and y travel. Inputs are used as they are, see
-    :class:`StableNNRegressor`.
+    Under metadata routing, ``groups`` go to the splitter and ``sample_weight`` to the networks,
+    and to the scorer if it asks for them; without, the scorer has the weights if its signature
+    has ``sample_weight``.
 
     Examples
     --------
@@ -129,12 +141,15 @@ class StableNNRegressorCV(
     >>> X = np.linspace(-2, 2, 30).reshape(-1, 1)
     >>> noise = np.random.default_rng(0).normal(size=30)
     >>> y = np.where(X[:, 0] < 0.5, 20.0, 30.0) + noise
-    >>> model = StableNNRegressorCV(alphas=[1.1, 2.0], nus=[1.0], cv=3, random_state=0)
+    >>> model = StableNNRegressorCV(alphas=[1.1, 2.0], nus=[1.0], random_state=0)
     >>> model.fit(X, y).alpha_
     1.1
     >>> model.predict([[0.3], [0.7]]).round()
     array([20., 30.])
     """
+
+    # The splitter has them, this estimator does nothing with them.
+    __metadata_request__fit: ClassVar = {"groups": UNUSED}
 
     def __init__(
         self,
@@ -150,11 +165,12 @@ class StableNNRegressorCV(
         move_units: bool = False,
         sampler: Literal["gibbs", "metropolis"] = "gibbs",
         noise_variance: float | Literal["sample"] = "sample",
+        normalize_X: bool = True,
         normalize_y: bool = True,
-        point_estimate: Literal["median", "mean"] = "median",
+        point_estimate: Literal["mean", "median"] = "median",
         n_chains: int = 4,
         n_warmup: int = 500,
-        n_draws: int = 250,
+        n_posterior_draws: int = 1000,
         thin: int = 4,
         n_jobs: int | None = None,
         random_state: Seed = None,
@@ -170,11 +186,12 @@ class StableNNRegressorCV(
         self.move_units = move_units
         self.sampler = sampler
         self.noise_variance = noise_variance
+        self.normalize_X = normalize_X
         self.normalize_y = normalize_y
         self.point_estimate = point_estimate
         self.n_chains = n_chains
         self.n_warmup = n_warmup
-        self.n_draws = n_draws
+        self.n_posterior_draws = n_posterior_draws
         self.thin = thin
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -194,33 +211,52 @@ class StableNNRegressorCV(
 
     def _member(self, estimator_class, seed, **parameters):
         """A network with the parameters of this estimator that it shares."""
-        names = set(StableNNRegressor._get_param_names()) - {"alpha", "nu", "random_state"}
-        shared = {name: getattr(self, name) for name in names}
+        names = set(self.get_params(deep=False)) & set(StableNNRegressor().get_params())
+        shared = {name: getattr(self, name) for name in names - {"random_state"}}
         return estimator_class(**{**shared, "random_state": seed, **parameters})
 
-    def _splits(self, X, y, seed):
-        number = 5 if self.cv is None else self.cv
-        if isinstance(number, Integral):
-            if isinstance(number, bool) or number < 2:
-                raise InvalidParameterError(
-                    f"The 'cv' parameter of {type(self).__name__} must be at least 2 folds, a "
-                    f"cross-validation splitter or an iterable of splits. Got {number!r} instead."
-                )
-            number = KFold(number, shuffle=True, random_state=seed)
-        return list(check_cv(number, y, classifier=False).split(X, y))
+    def _scorer(self):
+        default = crps_scorer.set_score_request(sample_weight=True)
+        return check_scoring(self, default if self.scoring is None else self.scoring)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Who takes what is passed to ``fit`` beside X and y.
+
+        Returns
+        -------
+        routing : MetadataRouter
+        """
+        router = MetadataRouter(owner=self).add_self_request(self)
+        to_split = MethodMapping().add(caller="fit", callee="split")
+        to_score = MethodMapping().add(caller="fit", callee="score")
+        router.add(splitter=check_cv(self.cv), method_mapping=to_split)
+        return router.add(scorer=self._scorer(), method_mapping=to_score)
 
     @with_callbacks
     @whole_or_not_at_all
     @one_blas_thread
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Score every (α, ν) on every fold, choose, and fit on all rows.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Inputs, used as they are.
+            Inputs.
         y : array-like of shape (n_samples,)
             Targets.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            A weight of k counts as k equal rows, and a weight of 0 as none; in every fit, and
+            in the scores where the scorer takes weights.
+        groups : array-like of shape (n_samples,) or None, default=None
+            Groups of rows, for splitters such as
+            :class:`~sklearn.model_selection.GroupKFold`.
 
         Returns
         -------
@@ -238,28 +274,32 @@ class StableNNRegressorCV(
         -----
         ConvergenceWarning
             If chains of the grid or of the refit disagree or have too few effective draws.
+        FitFailedWarning
+            If fits or scores of the grid failed; theirs is NaN, and (α, ν) is not chosen.
         """
         candidates = self._grid()
-        check_parameters(self, {"n_jobs": [Interval(Integral, None, None), Options((None,))]})
+        check_parameters(self, {"n_jobs": N_JOBS})
         table, targets = validate_data(
             self, X, y, dtype=np.float64, order="C", y_numeric=True, ensure_min_samples=2
         )
+        weighted, weights = check_sample_weight(sample_weight, table)
         X, y = indexable(X, y)
         seed = self.random_state
         if not isinstance(seed, Integral):
             seed = int(check_random_state(seed).randint(2**31 - 1))
         for candidate in candidates:
             self._member(StableNNRegressor, seed, **candidate)._check_parameters()
-        splits = self._splits(X, y, seed)
-        member = self._member(_GridMember, seed, n_jobs=1)
-        scoring = crps_scorer if self.scoring is None else self.scoring
-        scorer = check_scoring(member, scoring)
+        scorer = self._scorer()
+        to_splitter, to_scorer = routed(self, scorer, sample_weight, groups)
+        folds = KFold(5, shuffle=True, random_state=seed) if self.cv is None else self.cv
+        splits = list(check_cv(folds, y, classifier=False).split(X, y, **to_splitter))
+        # Decided on all rows: folds of fewer rows would be allowed what the refit is not.
+        kind = kind_of_cells(self, table[weighted])
+        member = self._member(GridMember, seed, n_jobs=1, cells=kind)
 
-        # The generator of the cells is the one that the fit of a fold would make.
-        folds = []
-        for train, _ in splits:
-            rng = spawn_generators(seed, self.n_chains + 1)[-1]
-            folds.append(member._geometry(table[train], targets[train], rng))
+        every = np.zeros(len(table))
+        every[weighted] = weights
+        folds = [member.partition_of(table, targets, every, train) for train, _ in splits]
 
         root = self._init_callback_context(max_subtasks=2)
         root.call_on_fit_task_begin(estimator=self, X=X, y=y)
@@ -271,22 +311,25 @@ class StableNNRegressorCV(
             search.subcontext(task_name="candidate-split-evaluation", task_id=i)
             for i in range(len(tasks))
         ]
+        fit_weights = None if sample_weight is None else every
         # Without memory maps: arrays that are read-only would be compiled for once more.
         out = Parallel(n_jobs=self.n_jobs, max_nbytes=None)(
-            delayed(_evaluate)(
+            delayed(evaluate)(
                 clone(member).set_params(**candidate),
                 folds[fold],
-                X,
-                y,
+                (X, y, fit_weights),
                 *splits[fold],
-                scorer,
+                (scorer, to_scorer),
                 self,
                 context,
             )
             for (candidate, fold), context in zip(tasks, contexts, strict=True)
         )
         search.call_on_fit_task_end(estimator=self)
-        self.cv_results_ = results_table(candidates, np.array(out).reshape(-1, len(splits), 5))
+        *out, errors = zip(*out, strict=True)
+        warn_of_failures([error for error in errors if error])
+        out = np.array(out, dtype=float).T.reshape(len(candidates), len(splits), 5)
+        self.cv_results_ = results_table(candidates, out)
         self.n_splits_, self.scorer_ = len(splits), scorer
         self.best_index_ = int(np.argmin(self.cv_results_["rank_test_score"]))
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
@@ -296,10 +339,10 @@ class StableNNRegressorCV(
             raise ValueError(
                 "No (alpha, nu) has a score that is a number on every fold. Use another scoring."
             )
-        n_unconverged = sum(not row[-1] for row in out)
+        n_unconverged = int((out[..., -1] == 0.0).sum())
         if n_unconverged:
             warnings.warn(
-                f"In {n_unconverged} of {len(out)} fits of the grid the chains may not have "
+                f"In {n_unconverged} of {len(tasks)} fits of the grid the chains may not have "
                 "converged; their scores are noisy. Increase n_warmup and thin, or look at "
                 "cv_results_['max_r_hat'].",
                 ConvergenceWarning,
@@ -310,7 +353,7 @@ class StableNNRegressorCV(
         best = self._member(StableNNRegressor, seed, **self.best_params_)
         with refit.propagate_callback_context(best):
             refit.call_on_fit_task_begin(estimator=self, X=X, y=y)
-            self.best_estimator_ = best.fit(X, y)
+            self.best_estimator_ = best.fit(X, y, sample_weight=fit_weights)
         refit.call_on_fit_task_end(estimator=self, X=X, y=y)
         root.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
@@ -355,44 +398,3 @@ class StableNNRegressorCV(
         """
         X = self._checked(X)
         return self.best_estimator_.sample_y(X, n_samples, random_state)
-
-
-class _GridMember(StableNNRegressor):
-    """A fit of the grid, with cells that are there already; the grid warns for all."""
-
-    _geometry_given = None
-
-    def _geometry(self, X, y, rng):
-        return self._geometry_given or super()._geometry(X, y, rng)
-
-    def _warn_unless_converged(self):
-        pass
-
-
-def _evaluate(model, geometry, X, y, train, test, scorer, caller, context):
-    """Fit one (α, ν) on one fold and score it.
-
-    Returns
-    -------
-    row : tuple
-        Score, times of the fit and of the score in seconds, largest R-hat, and whether
-        the chains have converged.
-    """
-    model._geometry_given = geometry
-    X_train, y_train = _safe_indexing(X, train), _safe_indexing(y, train)
-    told = {"estimator": caller, "X": X_train, "y": y_train}
-    # Chains stay in their task: a cluster's backend would send each on a journey.
-    with (
-        joblib.parallel_config(backend="sequential"),
-        context.propagate_callback_context(model),
-    ):
-        context.call_on_fit_task_begin(**told)
-        start = time.perf_counter()
-        model.fit(X_train, y_train)
-        fitted = time.perf_counter()
-        score = scorer(model, _safe_indexing(X, test), _safe_indexing(y, test))
-        scored = time.perf_counter()
-    context.call_on_fit_task_end(**told)
-    worst, fewest = model._convergence()
-    converged = worst <= _MAX_R_HAT and fewest >= _MIN_EFFECTIVE
-    return float(score), fitted - start, scored - fitted, float(worst), bool(converged)

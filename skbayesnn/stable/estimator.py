@@ -1,23 +1,19 @@
 """``StableNNRegressor``: what a user sees of the stable network."""
 
-import warnings
-from functools import partial
-from numbers import Integral, Real
+from copy import deepcopy
+from numbers import Integral
 from typing import Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, FloatArray, Seed
 from skbayesnn._validation import (
-    Interval,
-    Options,
     check_parameters,
+    check_sample_weight,
     location_and_scale,
     positive,
 )
@@ -25,20 +21,17 @@ from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture
-from skbayesnn.stable.chain import Prior, make_problem, problem_at, run_chain, sweep_blocks
-from skbayesnn.stable.geometry import distinct_rows, find_geometry
-from skbayesnn.stable.metropolis import metropolis_chain
-from skbayesnn.stable.summary import fitted_attributes
-from skbayesnn.stable.units import ACTIVATIONS
-
-_MAX_MONITORED = 100
-_MAX_R_HAT = 1.05
-_MIN_EFFECTIVE = 100
+from skbayesnn.stable.additive.effects import PartialEffectsMixin
+from skbayesnn.stable.partitions.choice import degrees_of_freedom, make_partition
+from skbayesnn.stable.posterior import sample_posterior, warn_unless_converged
+from skbayesnn.stable.samplers.problem import Prior
+from skbayesnn.stable.settings import CONSTRAINTS, check_unchanged, model_parameters
 
 
 class StableNNRegressor(
-    CallbackSupportMixin, ProbabilisticRegressorMixin, RegressorMixin, BaseEstimator
-):
+    CallbackSupportMixin, PartialEffectsMixin, ProbabilisticRegressorMixin,
+    RegressorMixin, BaseEstimator,
+):  # fmt: skip
     """Infinitely wide Bayesian neural network with α-stable weights.
 
     One hidden layer of sign units; as its width grows and its output weights have
@@ -55,7 +48,7 @@ class StableNNRegressor(
         the jumps. 2 is a Gaussian process with the arc-cosine kernel of order zero,
         ν(1 - 2θ/π), θ the angle between (1, x) and (1, x'). "sample" infers it under a
         uniform prior on 0.2, 0.22, …, 1.98.
-    nu : float or "sample", default=1.0
+    nu : float or "sample", default="sample"
         Scale of the squared weights, above 0, in units of the variance of y (of y
         squared with ``normalize_y=False``). "sample" infers it under a half-Cauchy prior.
     input_scale : float, array-like of shape (n_features,) or "evidence", default=1.0
@@ -63,14 +56,24 @@ class StableNNRegressor(
         one for each input, as Gaussian processes find length scales: they maximise the
         marginal likelihood of α = 2 (on 600 rows at most), so that inputs that do not matter
         are turned down; with ``activation="erf"`` a scale of the biases is found with them.
-        Worth most where there are many inputs.
-    cells : {"auto", "line", "plane", "sampled"}, default="auto"
-        How hidden units are put into classes that label the rows alike: "line" and
-        "plane", exact, for one and for two inputs; "sampled", `n_units` hyperplanes
-        drawn from their prior, for any number of inputs. "auto" takes the exact ones
-        where there are some, in the plane up to 150 distinct rows: there are about
-        n²/2 cells, and the memory of a chain grows as 4 n³ bytes. Units that move, or are
-        no signs, are sampled ones.
+    cells : {"auto", "line", "plane", "additive", "sampled"}, default="auto"
+        Which hidden units there are, and how they are put into classes that label the rows
+        alike. "line" and "plane", exact, for one and for two inputs. "additive", for any
+        number of inputs, has axis units, signs that see one input each, whose exact sum is a
+        stable process with a scale ν of its own for each input, and dense units, cosines that
+        see all inputs, whose sum is a Gaussian process; see `dense_units` and `likelihood`.
+        "sampled" has `n_units` hyperplanes drawn from their prior, for any number of inputs.
+        "auto" takes the line for one input, the plane for two up to 150 distinct rows (there are
+        about n²/2 cells, and the memory of a chain grows as 4 n³ bytes), and "additive"
+        otherwise; sampled ones for units that move or are no signs, and for
+        ``sampler="metropolis"``.
+    likelihood : {"auto", "gaussian", "student_t"}, default="auto"
+        Law of the target given the function. "student_t", for additive cells, has heavy tails: its degrees of
+        freedom are sampled from 2 to infinity, so that it may turn out Gaussian. "auto" is
+        "student_t" for additive cells and "gaussian" otherwise.
+    dense_units : bool, default=True
+        Whether additive cells have dense units. Without them the function is a sum of
+        functions of single inputs.
     n_units : int, default=1000
         Number of sampled hyperplanes.
     activation : {"sign", "erf", "cosine"}, default="sign"
@@ -83,12 +86,10 @@ class StableNNRegressor(
         among the three by cross-validation.
     move_units : bool, default=False
         Sample the hyperplanes, too: each sweep proposes a new one for every sampled unit.
-        A few hundred units then find the jumps of a function of ten inputs that thousands
-        drawn at random miss. Predictions need the units of each draw: a fit keeps
-        ``n_chains * n_draws * n_units * (n_features + 2)`` numbers of 4 bytes (48 MB for
-        1000 draws of 1000 units with ten inputs). Not for ``sampler="metropolis"``.
-        On smooth tables move erf units: signs that move can follow single rows, and chains
-        that have not converged are then too sure of themselves.
+        Predictions need the units of each draw: a fit keeps ``n_posterior_draws * n_units *
+        (n_features + 2)`` numbers of 4 bytes. Not for ``sampler="metropolis"``. On smooth tables
+        move erf units: signs that move can follow single rows, and chains that have not converged
+        are then too sure of themselves.
     sampler : {"gibbs", "metropolis"}, default="gibbs"
         "metropolis" is the paper's Algorithm S.2, scales proposed from their prior with
         all weights integrated out: a reference of the same law. It costs
@@ -96,53 +97,67 @@ class StableNNRegressor(
     noise_variance : "sample" or float, default="sample"
         Variance of the noise in the squared units of y, or "sample" to infer it under a
         half-Cauchy prior (on the variance, in units of that of y).
+    normalize_X : bool, default=True
+        Standardise the inputs inside. A unit changes sign at -b/w, with b and w standard
+        normal, so that inputs have to be about zero in the mean and one in scale; False uses
+        them as they are, as the paper does, and a warning tells where they are not.
     normalize_y : bool, default=True
-        Standardise y inside; everything that is returned is in the units of y.
-    point_estimate : {"median", "mean"}, default="median"
-        What `predict` returns. For α ≤ 1 the predictive mean and variance do not exist
-        far from the data: the median, the quantiles and the density always do.
+        Standardise the targets inside. All outputs are in the units of y either way.
+    point_estimate : {"mean", "median"}, default="median"
+        What ``predict`` returns of the predictive distribution. For α ≤ 1 the predictive mean
+        and variance do not exist far from the data: the median, the quantiles and the density
+        always do.
     n_chains : int, default=4
         Number of independent chains.
     n_warmup : int, default=500
         Sweeps of each chain that are thrown away.
-    n_draws : int, default=250
-        Draws kept of each chain; predictions mix all ``n_chains * n_draws``.
+    n_posterior_draws : int, default=1000
+        Posterior draws that predictions mix. Each chain keeps its part of them, rounded up.
     thin : int, default=4
         Sweeps a draw. Convergence is judged on all of them.
-    n_jobs : int, default=None
-        Chains that run at the same time, in threads. The result does not depend on it.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the chains and of the sampled hyperplanes.
+    warm_start : bool, default=False
+        Continue the chains of the last fit from where they ended, without another warm-up,
+        on the same data. The draws are new ones; those of the last fit are dropped. Data and
+        parameters have to be the same, but for `n_posterior_draws`, `thin`, `n_jobs` and
+        `point_estimate`.
+    n_jobs : int or None, default=None
+        Cores to use; None for one, or what a joblib context says. The result does not depend
+        on it. Chains run at the same time, in threads.
+    random_state : int, numpy.random.RandomState or None, default=None
+        Seed of all that is random.
 
     Attributes
     ----------
     input_scale_ : ndarray of shape (n_features,)
-        What X is multiplied by.
+        What X is multiplied by, once its location is taken off (with `normalize_X`).
     bias_scale_ : float
         Standard deviation of the biases: 1, or found with the input scales; π for cosines,
         whose phases are then uniform.
     cells_ : object
         The cells, with their ``log_masses``.
     noise_variance_ : float
-        Posterior mean of the noise variance, in the squared units of y.
+        Noise variance in the squared units of y. The posterior mean.
     alpha_, nu_ : float
         Posterior medians, where sampled, of the parameters `alpha` and `nu`.
-    noise_variance_draws_, alpha_draws_, nu_draws_ : ndarray of shape (n_chains * n_draws,)
-        The draws of each; all alike where it is given.
+    noise_variance_draws_, alpha_draws_, nu_draws_ : ndarray of shape (n_posterior_draws,)
+        The draws of each; all alike where it is given. Additive cells have a ν for each input,
+        (n_posterior_draws, n_features), and `nu_` is the median of all of them.
     r_hat_ : ndarray of shape (n_monitored,)
-        Rank-normalised split R-hat of the function at `monitored_rows_`; near 1 where
-        the chains agree.
-    effective_sample_size_ : ndarray of shape (n_monitored,)
-        Effective number of independent draws of the same, of all sweeps after warm-up.
+        Rank-normalised split R-hat of the function at `monitored_rows_`, the larger one of
+        values and of their distances from the median; near 1 where the chains agree.
+    effective_sample_size_, tail_effective_sample_size_ : ndarray of shape (n_monitored,)
+        Effective number of independent draws of the same, for the bulk of the posterior and
+        for its 5 % and 95 % quantiles, of all sweeps after warm-up.
     monitored_rows_ : ndarray of shape (n_monitored, n_features)
         Up to 100 distinct training rows, spread over the data.
     parameter_r_hat_ : dict of str to float
-        R-hat of ``"noise_variance"``, and of ``"alpha"`` and ``"nu"`` where sampled.
-    parameter_effective_sample_size_ : dict of str to float
-        Effective number of independent draws of the same.
+        R-hat of ``"noise_variance"``, ``"alpha"`` and ``"nu"``, where sampled, and for additive
+        cells of the parts of the function and of the parameters that only they have.
+    parameter_effective_sample_size_, parameter_tail_effective_sample_size_ : dict
+        Effective numbers of independent draws of the same.
     n_features_in_ : int
         Number of inputs.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+    feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the inputs, where X has them all as strings.
 
     See Also
@@ -152,20 +167,18 @@ class StableNNRegressor(
 
     Notes
     -----
-    Inputs are used as they are, and a unit changes sign at -b/w with b, w standard
-    normal: bring them to about mean zero and scale one with a
-    :class:`~sklearn.preprocessing.StandardScaler`. A warning tells where that was
-    forgotten.
-
-    A fit keeps ``n_chains * n_draws`` numbers of 4 bytes for each cell (as many cells as
+    A fit keeps ``n_posterior_draws`` numbers of 4 bytes for each cell (as many cells as
     distinct inputs, or ``n_units``; in the plane two numbers a cell). A sweep costs O(n)
     operations for one input and O(n * n_cells) otherwise; with `move_units` O(n² * n_units)
-    up to 1500 rows. Chains in the plane mix slowly where jumps may lie along different
-    lines, and those of moving units where there are many inputs and little noise: look at
-    `r_hat_`. Predictions then want several chains and a long warm-up.
+    up to 1500 rows. Chains in the plane and those of moving units may mix slowly: look at `r_hat_`.
 
-    For tables of many inputs, try ``activation="erf"``, ``input_scale="evidence"`` and
-    ``move_units=True`` with 300 units, α near 1.8 and ν near 5.
+    Additive cells: of an input with more than 5000 distinct values neighbours are taken
+    together. Dense units are exact up to 2000 rows and have 300 landmarks beyond; their length
+    scales are found first, by the evidence of the Gaussian limit of the whole model on up to 600
+    rows, and then held. Up to 1200 rows all parts are drawn at once every few sweeps; beyond,
+    the function converges long before the parts that it is a sum of. Student-t noise is told by
+    one scale for each draw, so that 1000 draws have its tails up to the level 0.9995, and
+    `noise_variance_` is its squared scale.
 
     References
     ----------
@@ -193,21 +206,25 @@ class StableNNRegressor(
     def __init__(
         self,
         alpha: float | Literal["sample"] = 1.1,
-        nu: float | Literal["sample"] = 1.0,
+        nu: float | Literal["sample"] = "sample",
         *,
         input_scale: float | ArrayLike | Literal["evidence"] = 1.0,
-        cells: Literal["auto", "line", "plane", "sampled"] = "auto",
+        cells: Literal["auto", "line", "plane", "additive", "sampled"] = "auto",
+        likelihood: Literal["auto", "gaussian", "student_t"] = "auto",
+        dense_units: bool = True,
         n_units: int = 1000,
         activation: Literal["sign", "erf", "cosine"] = "sign",
         move_units: bool = False,
         sampler: Literal["gibbs", "metropolis"] = "gibbs",
         noise_variance: float | Literal["sample"] = "sample",
+        normalize_X: bool = True,
         normalize_y: bool = True,
-        point_estimate: Literal["median", "mean"] = "median",
+        point_estimate: Literal["mean", "median"] = "median",
         n_chains: int = 4,
         n_warmup: int = 500,
-        n_draws: int = 250,
+        n_posterior_draws: int = 1000,
         thin: int = 4,
+        warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Seed = None,
     ) -> None:
@@ -215,54 +232,42 @@ class StableNNRegressor(
         self.nu = nu
         self.input_scale = input_scale
         self.cells = cells
+        self.likelihood = likelihood
+        self.dense_units = dense_units
         self.n_units = n_units
         self.activation = activation
         self.move_units = move_units
         self.sampler = sampler
         self.noise_variance = noise_variance
+        self.normalize_X = normalize_X
         self.normalize_y = normalize_y
         self.point_estimate = point_estimate
         self.n_chains = n_chains
         self.n_warmup = n_warmup
-        self.n_draws = n_draws
+        self.n_posterior_draws = n_posterior_draws
         self.thin = thin
+        self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
 
     def _check_parameters(self):
-        check_parameters(
-            self,
-            {
-                "alpha": [Interval(Real, 0, 2, "right"), Options(("sample",))],
-                "nu": [positive(), Options(("sample",))],
-                "cells": [Options(("auto", "line", "plane", "sampled"))],
-                "n_units": [positive(Integral)],
-                "activation": [Options(tuple(ACTIVATIONS))],
-                "move_units": [Options((True, False))],
-                "sampler": [Options(("gibbs", "metropolis"))],
-                "noise_variance": [positive(), Options(("sample",))],
-                "normalize_y": [Options((True, False))],
-                "point_estimate": [Options(("median", "mean"))],
-                "n_chains": [positive(Integral)],
-                "n_warmup": [Interval(Integral, 0, None, "left")],
-                "n_draws": [positive(Integral)],
-                "thin": [positive(Integral)],
-                "n_jobs": [Interval(Integral, None, None), Options((None,))],
-            },
-        )
+        check_parameters(self, CONSTRAINTS)
 
     @with_callbacks
     @whole_or_not_at_all
     @one_blas_thread
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Sample from the posterior.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Inputs, used as they are; at least two rows.
+            Inputs; at least two rows.
         y : array-like of shape (n_samples,)
             Targets.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            A weight of k counts as k equal rows, and a weight of 0 as none; exactly, for any
+            k above 0.
 
         Returns
         -------
@@ -273,86 +278,59 @@ class StableNNRegressor(
         ------
         ValueError
             If a parameter is outside its range, if X or y is not finite or of the wrong
-            shape, or if exact cells are asked for another number of inputs or for units
-            that are no signs or move.
+            shape, if exact cells are asked for another number of inputs or for units
+            that are no signs or move, or if ``warm_start=True`` and the data or the model are
+            not those of the last fit.
 
         Warns
         -----
         ConvergenceWarning
-            If the chains disagree or have too few effective draws.
+            If the chains disagree or have too few effective draws, or if the search for
+            the scales of the inputs has not converged.
         """
         self._check_parameters()
         X, y = validate_data(
             self, X, y, dtype=np.float64, order="C", y_numeric=True, ensure_min_samples=2
         )
-        y = y.astype(np.float64)
-        self._location, self._scale = location_and_scale(y, "y") if self.normalize_y else (0.0, 1.0)
-        *chains, rng = spawn_generators(self.random_state, self.n_chains + 1)
-        self.input_scale_, self.bias_scale_, cells = self._geometry(X, y, rng)
-        rows, targets = distinct_rows(X * self.input_scale_, (y - self._location) / self._scale)
+        rows, weights = check_sample_weight(sample_weight, X)
+        X, y = X[rows], y[rows].astype(np.float64)
+        self._location, self._scale = (
+            location_and_scale(y, "y", weights) if self.normalize_y else (0.0, 1.0)
+        )
+        standardised = (y - self._location) / self._scale
         log_noise = None
         if self.noise_variance != "sample":
             log_noise = float(np.log(self.noise_variance) - 2.0 * np.log(self._scale))
         alpha, nu = (None if v == "sample" else float(v) for v in (self.alpha, self.nu))
-        prior = Prior(alpha, nu, log_noise)
-        problem = make_problem(prior, cells.log_masses, *targets)
-        monitored = np.unique(
-            np.linspace(0, len(rows) - 1, min(len(rows), _MAX_MONITORED)).astype(int)
-        )
-
-        def attributes(records):
-            return fitted_attributes(
-                cells, problem, prior, records, rows / self.input_scale_, self._scale
-            )
-
-        new_chain = cells.new_chain
-        if self.sampler == "metropolis":
-            new_chain = partial(metropolis_chain, cells)
-        n_blocks = len(sweep_blocks(self.n_warmup, self.n_draws * self.thin))
+        if self.warm_start and hasattr(self, "_ends"):
+            check_unchanged(self, X, standardised, weights)
+            partition, starts = self.cells_, deepcopy(self._ends)
+            prior = Prior(alpha, nu, log_noise, degrees_of_freedom(self, partition))
+            n_warmup = 0
+        else:
+            *chains, rng = spawn_generators(self.random_state, self.n_chains + 1)
+            partition = self._make_partition(X, standardised, weights, rng)
+            prior = Prior(alpha, nu, log_noise, degrees_of_freedom(self, partition))
+            starts = [(partition.start(prior, chain), chain) for chain in chains]
+            n_warmup = self.n_warmup
+        self.input_scale_ = np.broadcast_to(partition.inputs.scale, X.shape[1]).copy()
+        self.bias_scale_ = partition.bias_scale
         context = self._init_callback_context(max_subtasks=self.n_chains, sequential_subtasks=False)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        # One BLAS thread: more do not pay on systems of this size, and chains that run
-        # side by side would fight for the cores.
-        records = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(run_chain)(
-                *new_chain(problem, prior, monitored, self.n_draws, self.thin, chain),
-                self.n_warmup,
-                self,
-                (X, y),
-                context.subcontext(task_name="chain", task_id=i, max_subtasks=n_blocks),
-                attributes,
-            )
-            for i, chain in enumerate(chains)
-        )
-        for name, value in attributes(records).items():
+        found, ends = sample_posterior(self, partition, prior, starts, n_warmup, (X, y), context)
+        for name, value in found.items():
             setattr(self, name, value)
+        self._ends, self._fitted_with = ends, model_parameters(self)
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
         self._warn_unless_converged()
         return self
 
-    def _geometry(self, X, y, rng):
-        """The scales of inputs and biases, and the cells of the scaled rows."""
-        return find_geometry(self, X, y, rng)
-
-    def _convergence(self):
-        """The largest R-hat and the least effective sample size of all that is followed."""
-        effective = self.parameter_effective_sample_size_.values()
-        return (
-            np.max([self.r_hat_.max(), *self.parameter_r_hat_.values()]),
-            np.min([self.effective_sample_size_.min(), *effective]),
-        )
+    def _make_partition(self, X, y, sample_weight, rng):
+        """The cells of the scaled rows; y is standardised."""
+        return make_partition(self, X, y, sample_weight, rng)
 
     def _warn_unless_converged(self):
-        worst, fewest = self._convergence()
-        # Written so that NaN, from fewer than four sweeps, is warned about.
-        if not (worst <= _MAX_R_HAT and fewest >= _MIN_EFFECTIVE):
-            warnings.warn(
-                f"The chains may not have converged: R-hat is {worst:.3f} (1 is best, up to "
-                f"{_MAX_R_HAT} is good) and the least effective sample size {fewest:.0f} "
-                f"({_MIN_EFFECTIVE} or more is good). Increase n_warmup and thin.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        warn_unless_converged(self)
 
     @one_blas_thread
     def predict_distribution(self, X: ArrayLike) -> PredictiveMixture:
@@ -366,34 +344,18 @@ class StableNNRegressor(
         Returns
         -------
         distribution : PredictiveMixture
-            With ``n_chains * n_draws`` components of equal weight, noise included, in
+            With a component of equal weight for each posterior draw, noise included, in
             the units of y.
         """
         check_is_fitted(self, "noise_variance_draws_")
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        noise = self.noise_variance_draws_ / self._scale**2
-        means, variances = np.empty((2, len(X), noise.size))
-        # Each index has laws of its own.
-        for alpha in np.unique(self.alpha_draws_):
-            draws = np.flatnonzero(self.alpha_draws_ == alpha)
-            means[:, draws], variances[:, draws] = self.cells_.predict(
-                problem_at(self._problem, self.cells_.log_masses, alpha, 0.0),
-                self._cell_draws[draws],
-                np.log(noise[draws]),
-                self._levels[draws],
-                X * self.input_scale_,
-                np.log(self.nu_draws_[draws]),
-            )
+        means, variances = self.cells_.predict(self._draws, X)
+        noise = self.noise_variance_draws_ * self.cells_.noise_scales(self._draws)
         return PredictiveMixture(
             np.full(noise.size, 1.0 / noise.size),
             self._location + self._scale * means,
-            self._scale**2 * (variances + noise),
+            self._scale**2 * variances + noise,
         )
-
-    def _problem_of(self, draw):
-        """The problem at α and ν of a posterior draw."""
-        alpha, log_nu = self.alpha_draws_[draw], np.log(self.nu_draws_[draw])
-        return problem_at(self._problem, self.cells_.log_masses, alpha, log_nu)
 
     @one_blas_thread
     def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: Seed = 0) -> FloatArray:
@@ -429,11 +391,12 @@ class StableNNRegressor(
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         if n_samples not in positive(Integral):
             raise ValueError(f"n_samples must be a positive int. Got {n_samples!r} instead.")
-        X = X * self.input_scale_
         (rng,) = spawn_generators(random_state, 1)
-        noise = self.noise_variance_draws_ / self._scale**2
+        noise = self.noise_variance_draws_
         rounds = -(-n_samples // noise.size)
         chosen = np.concatenate([rng.permutation(noise.size) for _ in range(rounds)])[:n_samples]
-        f = self.cells_.sample(self._problem_of, self._cell_draws, np.log(noise), chosen, X, rng)
-        y = f + np.sqrt(noise[chosen]) * rng.standard_normal(f.shape)
-        return self._location + self._scale * y
+        draws = self._draws.take(chosen)
+        f = self.cells_.sample(draws, X, rng)
+        noise = noise[chosen] * self.cells_.draw_noise_scales(draws, len(X), rng)
+        error = np.sqrt(noise) * rng.standard_normal(f.shape)
+        return self._location + self._scale * f + error

@@ -1,23 +1,34 @@
 """What the two estimators share: from parameters and arrays to a trained network."""
 
-from numbers import Integral, Real
+from dataclasses import replace
+from numbers import Integral
 
 import numpy as np
-from sklearn.model_selection import train_test_split
 
 from skbayesnn._validation import (
-    Interval,
+    BOOLEAN,
     InvalidParameterError,
     Options,
-    location_and_scale,
+    check_sample_weight,
     positive,
 )
 from skbayesnn.numerics.random import spawn_generators
-from skbayesnn.numerics.training import SCHEDULES, CallbackTasks, train
+from skbayesnn.training.loop import CallbackTasks, train
+from skbayesnn.training.settings import (
+    TRAINING_CONSTRAINTS,
+    Automatic,
+    hold_out,
+    holds_out,
+    training_settings,
+)
 from skbayesnn.udn.depth import CategoricalDepth, PointMass, TruncatedPoisson
 from skbayesnn.udn.inference import DepthInference
+from skbayesnn.udn.inputs import NormalScores, OneScale
 from skbayesnn.udn.layers import KINDS, Architecture
 from skbayesnn.udn.network import Network
+
+EPOCHS, LEAST_EPOCHS, IMAGE_EPOCHS = 500, 90, 30
+MOST_WORK, PATIENCE = 512_000, 0.4
 
 
 class Pair:
@@ -35,29 +46,50 @@ class Pair:
 
 
 CONSTRAINTS = {
-    "width": [positive(Integral)],
+    "width": [positive(Integral), Options(("auto",))],
     "layer_generator": [Options(tuple(KINDS))],
     "image_shape": [Options((None,)), Pair()],
     "depth_prior": [Options(("poisson", "categorical", "point"))],
     "prior_depth": [positive()],
     "max_depth": [positive(Integral)],
     "weight_scale": [positive()],
-    "learning_rate": [positive()],
-    "schedule": [Options(tuple(SCHEDULES))],
-    "batch_size": [positive(Integral), Options(("auto",))],
-    "max_iter": [positive(Integral)],
-    "early_stopping": [Options((True, False))],
-    "validation_fraction": [Interval(Real, 0.0, 1.0, "neither")],
-    "n_iter_no_change": [positive(Integral)],
-    "tol": [Interval(Real, 0.0, None, "left")],
-    "normalize_X": [Options((True, False))],
+    "refit": BOOLEAN,
+    **TRAINING_CONSTRAINTS,
 }
 
 
 class UnboundedDepthMixin:
     """Fit of the network; subclasses turn targets into numbers and outputs into predictions."""
 
-    def _architecture(self, n_inputs, n_outputs, n_variances):
+    def _settings(self, n_rows):
+        """Put numbers in place of "auto" for a number of rows to train on.
+
+        Batches of a sixteenth of the rows, of 32 to 256. 30 epochs of images, always to the end;
+        500 of tables, but no more steps, times units of a layer, than ``MOST_WORK``, nor fewer
+        than 90 epochs, with a patience of two fifths of them.
+        """
+        size = int(np.clip(n_rows // 16, 32, 256))
+        n_batches = -(-n_rows // min(size, n_rows))
+        if self.layer_generator == "convolutional":
+            epochs = patience = IMAGE_EPOCHS
+        else:
+            width = self._network.architecture.width
+            epochs = int(np.clip(MOST_WORK / (width * n_batches), LEAST_EPOCHS, EPOCHS))
+            patience = round(PATIENCE * epochs)
+        n_steps, patience = epochs * n_batches, patience * n_batches
+        return training_settings(
+            self, n_rows, Automatic(size, n_steps, patience, early_stopping=True)
+        )
+
+    def _width(self, n_rows):
+        """Units a layer: "auto" takes more for many rows, fewer for images."""
+        if not isinstance(self.width, str):
+            return int(self.width)
+        if self.layer_generator == "convolutional":
+            return 16
+        return int(32 * np.clip(2 ** np.floor(np.log2(n_rows / 1000)), 1, 4))
+
+    def _architecture(self, n_inputs, n_rows, likelihood):
         height, width, channels = 1, 1, n_inputs
         if self.layer_generator == "convolutional":
             if self.image_shape is None:
@@ -71,7 +103,7 @@ class UnboundedDepthMixin:
                 f"'image_shape'={self.image_shape} does not fit the {n_inputs} features of X."
             )
         return Architecture(
-            self.layer_generator, n_inputs, self.width, n_outputs, n_variances, height, width
+            self.layer_generator, n_inputs, self._width(n_rows), likelihood, height, width
         )
 
     def _new_depth(self):
@@ -81,89 +113,105 @@ class UnboundedDepthMixin:
             return PointMass(self.max_depth)
         return TruncatedPoisson(self.prior_depth, rate=min(1.0, 0.3 * (self.max_depth - 1) + 1e-2))
 
-    def _learn_scale(self, X):
-        self._X_offset, self._X_scale = 0.0, 1.0
+    def _learn_input_scale(self, X, weights):
+        self._X_map = None
         if self.normalize_X and self.layer_generator == "convolutional":
-            self._X_offset, self._X_scale = location_and_scale(X.ravel(), "X")
+            self._X_map = OneScale(X, weights)
         elif self.normalize_X:
-            self._X_offset, self._X_scale = location_and_scale(X, "X")
+            self._X_map = NormalScores(X, weights)
 
     def _scaled(self, X):
-        return (X - self._X_offset) / self._X_scale
+        return X if self._X_map is None else self._X_map(X)
 
-    def _initialise(self, X, n_outputs, n_variances):
-        start, shuffle = spawn_generators(self.random_state, 2)
-        self._learn_scale(X)
-        architecture = self._architecture(X.shape[1], n_outputs, n_variances)
+    def _initialise(self, n_inputs, n_rows, likelihood):
+        start, self._shuffle, split = spawn_generators(self.random_state, 3)
+        architecture = self._architecture(n_inputs, n_rows, likelihood)
         self._network = Network(architecture, start, self.weight_scale)
         self._depth = self._new_depth()
-        self._shuffle = shuffle
         self._depth_memory = np.zeros(0)
         self.n_samples_seen_ = 0
         self.loss_curve_, self.validation_scores_, self.n_iter_ = [], [], 0
+        return split
 
-    def _train(self, X, targets, weights, strata, callback_data, refit=False):
+    def _train(self, X, targets, weights, split, strata, shown):
         """Fit on all rows, or on a part and, with ``refit``, then on all of them."""
-        self.n_samples_seen_ = len(X)
-        scaled = self._scaled(X)
-        data, held_out = (scaled, targets, weights), None
-        if self.early_stopping:
-            rows, other = self._split(len(X), strata)
-            data, held_out = (
-                (scaled[rows], targets[rows], weights[rows]),
-                (
-                    scaled[other],
-                    targets[other],
-                ),
-            )
-        n_tasks = self.max_iter * (2 if refit else 1)
-        tasks = CallbackTasks(self, *callback_data, n_tasks, self._fitted_so_far)
-        inference = DepthInference(
-            self._network, self._depth, *data, self.max_depth, held_out=held_out
+        self._see(weights)
+        rows = other = slice(None)
+        holding = holds_out(self, True)
+        if holding:
+            rows, other = hold_out(len(X), self.validation_fraction, split, strata)
+        self._learn_input_scale(X[rows], weights[rows])
+        self._learn_target_scale(targets[rows], weights[rows])
+        data = self._scaled(X), self._scaled_targets(targets), weights
+        held_out = tuple(part[other] for part in data) if holding else None
+        settings = self._settings(len(X[rows]))
+        refit = holding and self.refit
+        tasks = CallbackTasks(
+            self, *shown, settings.n_epochs * (2 if refit else 1), self._fitted_so_far
         )
-        record = self._run(inference, self.max_iter, tasks, self.early_stopping)
+        inference = DepthInference(
+            self._network, self._depth, *(part[rows] for part in data), self.max_depth,
+            held_out=held_out,
+        )  # fmt: skip
+        record = self._run(inference, settings, self.schedule, tasks)
         self.validation_scores_ = record.scores
+        if holding:
+            self._calibrate(*held_out)
         if refit and not record.stopped_by_callback:
-            q = self._depth.probabilities()
-            self._network.grow(len(q))
-            self._network.adam.reset()
-            inference = DepthInference(
-                self._network, self._depth, scaled, targets, weights, self.max_depth,
-                noise=self._network.log_variances(len(q)),
-            )  # fmt: skip
-            self._run(inference, record.best_epoch + 1, tasks)
+            self._refit(data, record.best_epoch, tasks)
         self._publish()
         tasks.finish()
 
-    def _batch_size(self, n):
-        return int(np.clip(n // 16, 32, 256)) if self.batch_size == "auto" else self.batch_size
+    def _refit(self, data, n_epochs, tasks):
+        """Go on with all rows, noise and temperature held at what was learned."""
+        depth = self._depth.support
+        self._network.grow(depth)
+        self._network.adam.reset()
+        inference = DepthInference(
+            self._network, self._depth, *data, self.max_depth, noise=self._kept_noise(depth)
+        )
+        part, rate = self._refit_part_and_rate
+        settings = self._settings(inference.n_rows)
+        settings = replace(settings, n_epochs=max(1, round(part * n_epochs)), early_stopping=False)
+        self._run(inference, settings, self.schedule, tasks, rate)
 
-    def _run(self, inference, n_epochs, tasks=None, early_stopping=False):
+    def _run(self, inference, settings, schedule, tasks=None, rate=1.0):
         record = train(
             inference,
-            n_epochs=n_epochs,
-            learning_rate=self.learning_rate,
+            n_epochs=settings.n_epochs,
+            learning_rate=rate * self.learning_rate,
             generator=self._shuffle,
-            batch_size=self._batch_size(inference.n_rows),
-            schedule="constant" if tasks is None else self.schedule,
-            early_stopping=early_stopping,
-            patience=self.n_iter_no_change,
+            batch_size=settings.batch_size,
+            schedule=schedule,
+            early_stopping=settings.early_stopping,
+            patience=settings.patience,
             tol=self.tol,
+            score_every=settings.score_every,
             callbacks=tasks,
         )
         self.loss_curve_ = [*self.loss_curve_, *record.losses]
         self.n_iter_ += record.n_epochs
         return record
 
+    def _see(self, weights):
+        total = self.n_samples_seen_ + float(weights.sum())
+        self.n_samples_seen_ = int(total) if total.is_integer() else total
+
+    def _weighted(self, X, y, sample_weight):
+        """Rows that have a weight, and their weights."""
+        rows, weights = check_sample_weight(sample_weight, X)
+        return X[rows], y[rows], weights
+
     def _train_once(self, X, targets, weights):
         """One pass over a batch of a stream."""
-        self.n_samples_seen_ += len(X)
+        self._see(weights)
         inference = DepthInference(
-            self._network, self._depth, self._scaled(X), targets, weights, self.max_depth,
-            n_total=self.n_samples_seen_,
+            self._network, self._depth, self._scaled(X), self._scaled_targets(targets), weights,
+            self.max_depth, n_total=self.n_samples_seen_,
         )  # fmt: skip
         inference.mean_log_likelihood = self._depth_memory
-        self._run(inference, 1)
+        settings = self._settings(len(X))
+        self._run(inference, replace(settings, n_epochs=1, early_stopping=False), "constant")
         self._depth_memory = inference.mean_log_likelihood
         self._publish()
 
@@ -175,28 +223,12 @@ class UnboundedDepthMixin:
         """Attributes with which the estimator predicts as it stands."""
         q = self._depth.probabilities()
         self._network.grow(len(q))
-        known = {k: v for k, v in vars(self).items() if k.startswith(("_X", "_y", "_network"))}
+        private = {k: v for k, v in vars(self).items() if k.startswith(("_X", "_y", "_network"))}
+        names = ("n_features_in_", "classes_", "temperature_")
         return {
-            **known,
-            **{k: getattr(self, k) for k in ("n_features_in_", "classes_") if hasattr(self, k)},
+            **private,
+            **{k: getattr(self, k) for k in names if hasattr(self, k)},
             "depth_posterior_": q,
             "expected_depth_": float(q @ np.arange(1, len(q) + 1)),
             "n_layers_": len(q),
         }
-
-    def _split(self, n, strata):
-        """Rows to train on and rows held out; every class keeps a row to train on."""
-        seed = int(self._shuffle.integers(2**31))
-        n_held_out = max(1, round(self.validation_fraction * n))
-        if n - n_held_out < 1:
-            raise ValueError(
-                f"early_stopping=True needs at least 2 samples to hold one out, got n_samples={n}."
-            )
-        if strata is not None:
-            counts = np.bincount(strata)
-            if counts[counts > 0].min() < 2 or n_held_out < len(counts):
-                strata = None
-        rows, other = train_test_split(
-            np.arange(n), test_size=n_held_out, random_state=seed, stratify=strata
-        )
-        return rows, other

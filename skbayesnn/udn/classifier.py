@@ -4,6 +4,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax, logsumexp, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.class_weight import compute_class_weight
@@ -15,6 +17,7 @@ from skbayesnn._typing import ArrayLike, FloatArray, Schedule, Seed
 from skbayesnn._validation import Options, check_parameters
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.udn._base import CONSTRAINTS, UnboundedDepthMixin
+from skbayesnn.udn.likelihoods import Likelihood
 
 
 class Mapping:
@@ -42,16 +45,22 @@ class UDNClassifier(
     eq. 7). Layers are created as the posterior asks for them. Probabilities are averaged
     over the posterior of the depth (eq. 11).
 
-    Three things differ from the paper. A new layer starts as a pass-through, and for dense
+    This differs from the paper in four ways. A new layer starts as a pass-through, and for dense
     layers the prior of its weights is centred there: ``N(I, weight_scale²)``, where the
     paper has N(0, I). The depth posterior maximises the bound given the value of each depth,
     instead of following a gradient at a tenth of the learning rate. Heads take full steps,
-    whatever the probability of their depth.
+    whatever the probability of their depth; since a head meets the layers below it as they are,
+    the maximiser is the same. One depth more than the posterior supports, and at least five, are
+    always trained, with a hundredth of the last depth's weight in the layers that they share.
+
+    Weights are at their posterior mean, so that probabilities are too certain. Rows are held out
+    to stop in time, and to choose one temperature for the logits.
 
     Parameters
     ----------
-    width : int, default=32
-        Units, or channels for convolutional layers, of each hidden layer.
+    width : int or "auto", default="auto"
+        Units of each hidden layer. "auto" takes 32 for fewer than 2000 rows, 64 for fewer than
+        4000 and 128 for more; of channels, for convolutional layers, 16.
     layer_generator : {"dense", "residual", "convolutional"}, default="dense"
         What a new layer is: ``relu(h W + b)``; ``h + relu(h W + b) U``; or the latter on the
         3 × 3 neighbourhoods of every pixel.
@@ -65,30 +74,41 @@ class UDNClassifier(
         Mean of ℓ − 1 under the Poisson prior.
     max_depth : int, default=50
         Largest depth allowed; a warning says when it is reached.
-    weight_scale : float, default=1.0
+    weight_scale : float, default=0.3
         Prior standard deviation of every weight.
     learning_rate : float, default=0.003
         Of Adam, at the start.
     schedule : {"cosine", "constant", "drop"}, default="cosine"
-        How the learning rate falls over ``max_iter`` epochs.
+        How the learning rate falls over the epochs; "drop" is to a tenth after three quarters.
     batch_size : int or "auto", default="auto"
-        Rows a step; "auto" takes a sixteenth of the rows, but at least 32 and at most 256.
-    max_iter : int, default=500
-        Epochs.
-    early_stopping : bool, default=False
-        Hold out rows, stop when their mean log probability has not risen for
-        ``n_iter_no_change`` epochs, and put back the best weights.
+        Rows a step. "auto" takes a sixteenth of the rows, but at least 32 and at most 256.
+    max_iter : int or "auto", default="auto"
+        Epochs: passes over the rows. "auto" takes 500, or as many as make 512,000 / width steps
+        where that are fewer, but at least 90; for convolutional layers 30. ``refit`` adds its
+        own.
+    early_stopping : bool or "auto", default="auto"
+        Hold out rows, stop when their mean log density has not risen for ``n_iter_no_change``
+        epochs, and put back the best parameters. "auto" does. What noise or
+        temperature predictions need is learned from those rows.
+    refit : bool, default=True
+        Fit to all rows at the end: after early stopping, go on with them: a regressor for as many
+        epochs as the best took, a classifier for a tenth of these at a tenth of the learning
+        rate. What the held-out rows told, and the scales of the training part, are kept.
     validation_fraction : float, default=0.1
         Part of the rows held out.
-    n_iter_no_change : int, default=50
+    n_iter_no_change : int or "auto", default="auto"
+        Epochs without a better held-out score before training stops. "auto" takes two fifths
+        of ``max_iter``'s "auto", and all of it for convolutional layers.
     tol : float, default=0.0
         Least rise of the held-out score, in nats a row, that counts.
     class_weight : dict, "balanced" or None, default=None
-        Weight of the log-likelihood of each class, as elsewhere in scikit-learn.
+        Factor on the weight of the rows of each class, as elsewhere in scikit-learn.
     normalize_X : bool, default=True
-        Standardise the inputs inside (images with one mean and one scale).
+        Standardise the inputs inside. Columns of tables are replaced by normal scores (the
+        normal quantiles of their ranks, interpolated, and continued by lines beyond the rows
+        that were seen); images get one mean and one scale.
     random_state : int, numpy.random.RandomState or None, default=None
-        Starting weights, order of the rows, rows held out.
+        Seed of all that is random: starting weights, order of the rows, rows held out.
 
     Attributes
     ----------
@@ -96,19 +116,25 @@ class UDNClassifier(
     depth_posterior_ : ndarray of shape (`n_layers_`,)
         Probability of each depth, from 1.
     expected_depth_ : float
+        Mean of the depth under its posterior.
     n_layers_ : int
         Largest depth with positive probability.
+    temperature_ : float
+        What logits are divided by, the same for all depths: the value of at least 1 with the
+        best log loss on the held-out rows; 1 without them.
     loss_curve_ : list of float
-        −ELBO a row, in nats, of each epoch.
+        Minus the objective, a row, in nats of the standardised target, of each epoch.
     validation_scores_ : list of float
-        Held-out mean log probability after each epoch (``early_stopping``).
+        Mean log density (of classes, log probability) of the held-out targets, standardised,
+        each time that they were scored.
     n_iter_ : int
-        Epochs run, or calls of ``partial_fit``.
+        Epochs run, those of ``refit`` included; calls of ``partial_fit``.
     n_samples_seen_ : int
-        Rows that the prior is weighed against.
+        Rows that the prior is weighed against: the sum of all weights.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Where X has string column names.
+        Number of inputs.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the inputs, where X has them all as strings.
 
     See Also
     --------
@@ -131,23 +157,27 @@ class UDNClassifier(
     True
     """
 
+    # Without noise to hold, training that goes on at the full rate learns labels by heart.
+    _refit_part_and_rate = 0.1, 0.1
+
     def __init__(
         self,
         *,
-        width: int = 32,
+        width: int | Literal["auto"] = "auto",
         layer_generator: Literal["dense", "residual", "convolutional"] = "dense",
         image_shape: tuple[int, ...] | None = None,
         depth_prior: Literal["poisson", "categorical", "point"] = "poisson",
         prior_depth: float = 0.5,
         max_depth: int = 50,
-        weight_scale: float = 1.0,
+        weight_scale: float = 0.3,
         learning_rate: float = 0.003,
         schedule: Schedule = "cosine",
         batch_size: int | Literal["auto"] = "auto",
-        max_iter: int = 500,
-        early_stopping: bool = False,
+        max_iter: int | Literal["auto"] = "auto",
+        early_stopping: bool | Literal["auto"] = "auto",
+        refit: bool = True,
         validation_fraction: float = 0.1,
-        n_iter_no_change: int = 50,
+        n_iter_no_change: int | Literal["auto"] = "auto",
         tol: float = 0.0,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
         normalize_X: bool = True,
@@ -165,6 +195,7 @@ class UDNClassifier(
         self.batch_size = batch_size
         self.max_iter = max_iter
         self.early_stopping = early_stopping
+        self.refit = refit
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
@@ -180,7 +211,7 @@ class UDNClassifier(
     @with_callbacks
     @whole_or_not_at_all
     @one_blas_thread
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the network and its depth.
 
         Parameters
@@ -188,6 +219,8 @@ class UDNClassifier(
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
             Labels of any kind. A single class is allowed: it then has probability one.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A weight of k counts as k equal rows, and a weight of 0 as none.
 
         Returns
         -------
@@ -203,14 +236,52 @@ class UDNClassifier(
         self._check_parameters()
         X, y = validate_data(self, X, y, dtype=np.float64, order="C")
         check_classification_targets(y)
+        X, y, weights = self._weighted(X, y, sample_weight)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        self._initialise(X, len(self.classes_), 0)
-        weights = compute_class_weight(self.class_weight, classes=self.classes_, y=y)[codes]
-        self._train(X, codes[:, None].astype(float), weights, codes, (X, y))
+        self.temperature_ = 1.0
+        split = self._initialise(*X.shape[::-1], Likelihood("softmax", len(self.classes_)))
+        weights = (
+            weights
+            * compute_class_weight(
+                self.class_weight, classes=self.classes_, y=y, sample_weight=weights
+            )[codes]
+        )
+        self._train(X, codes[:, None].astype(float), weights, split, codes, (X, y))
         return self
 
+    def _learn_target_scale(self, targets, weights):
+        """Classes have none."""
+
+    def _scaled_targets(self, targets):
+        return targets
+
+    def _kept_noise(self, depth):
+        return None
+
+    def _calibrate(self, X, targets, weights):
+        """Choose the temperature by the log loss of the held-out rows.
+
+        Not below 1: training stopped where these rows were predicted best, so that they look
+        easier than they are.
+        """
+        logits = self._network.outputs(X, self._depth.support)
+        q, rows = self._depth.probabilities(), np.arange(len(X))
+        codes = targets[:, 0].astype(int)
+
+        def loss(log_temperature):
+            log_p = log_softmax(logits / np.exp(log_temperature), axis=2)[:, rows, codes]
+            return -weights @ logsumexp(log_p, axis=0, b=q[:, None])
+
+        self.temperature_ = float(np.exp(minimize_scalar(loss, bounds=(0, 3)).x))
+
     @one_blas_thread
-    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Take one pass over a batch of a stream, in memory bounded by the batch.
 
         The inputs are standardised by the first batch. The prior is weighed against all rows
@@ -222,6 +293,8 @@ class UDNClassifier(
         y : array-like of shape (n_samples,)
         classes : array-like of shape (n_classes,) or None, default=None
             All labels that may come; needed at the first call.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A weight of k counts as k equal rows, and a weight of 0 as none.
 
         Returns
         -------
@@ -244,19 +317,23 @@ class UDNClassifier(
         X, y = validate_data(self, X, y, dtype=np.float64, order="C", reset=first)
         check_classification_targets(y)
         if first:
-            self.classes_ = unique_labels(classes)
-            self._initialise(X, len(self.classes_), 0)
+            self.classes_, self.temperature_ = unique_labels(classes), 1.0
         elif classes is not None and not np.array_equal(self.classes_, unique_labels(classes)):
             raise ValueError(
                 f"classes={classes!r} is not the same as on the first call: {self.classes_!r}."
             )
+        X, y, weights = self._weighted(X, y, sample_weight)
         codes = np.searchsorted(self.classes_, y)
         known = codes < len(self.classes_)
         if not known.all() or np.any(self.classes_[codes] != y):
             raise ValueError(f"y has labels that are not in classes={self.classes_!r}.")
-        weights = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_)[
-            codes
-        ]
+        if first:
+            self._initialise(*X.shape[::-1], Likelihood("softmax", len(self.classes_)))
+            self._learn_input_scale(X, weights)
+        weights = (
+            weights
+            * compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_)[codes]
+        )
         self._train_once(X, codes[:, None].astype(float), weights)
         return self
 
@@ -265,10 +342,7 @@ class UDNClassifier(
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         logits = self._network.outputs(self._scaled(X), self.n_layers_)
-        logits -= logits.max(axis=2, keepdims=True)
-        np.exp(logits, out=logits)
-        logits /= logits.sum(axis=2, keepdims=True)
-        return logits
+        return softmax(logits / self.temperature_, axis=2)
 
     @one_blas_thread
     def predict_proba(self, X: ArrayLike) -> FloatArray:

@@ -17,14 +17,15 @@ import numpy as np
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
-from skbayesnn.numerics.training import Trainable
+from skbayesnn.training.loop import Trainable
 from skbayesnn.udn.depth import TruncatedPoisson
 from skbayesnn.udn.objective import run_steps
 
 PROBE_WEIGHT, LEAST_TRAINED = 0.01, 5
 BATCHES_BETWEEN_DEPTH_UPDATES = 16
 MEMORY = 0.9
-NOISE_MEMORY, NOISE_PRIOR_ROWS = 0.8, 2.0
+NOISE_STEPS = (0.0, 0.05, -0.05, 0.25, -0.25, 0.7, -0.7)
+LEAST_LOG_NOISE = -18.0
 
 
 class DepthInference(Trainable):
@@ -38,13 +39,14 @@ class DepthInference(Trainable):
     targets : ndarray of shape (n, n_outputs) or (n, 1)
         Regression targets, or class numbers.
     weights : ndarray of shape (n,)
-        Weight of each row's log-likelihood.
+        How many rows each row stands for.
     max_depth : int
         Largest support allowed.
     n_total : float or None, default=None
-        Number of rows that the data stand for, against which the prior is weighed; by
-        default n.
-    held_out : tuple of (X, targets) or None, default=None
+        Number of rows that the prior is weighed against; by default the sum of the weights.
+    held_out : tuple of (X, targets, weights) or None, default=None
+        The rows that set the noise, each half of them for itself: a row is scored by the noise
+        of the other half, and training takes the geometric mean.
     noise : ndarray of shape (depth, n_outputs) or None, default=None
         Log noise variances to keep, the last for all deeper heads; None to learn them.
     """
@@ -65,13 +67,16 @@ class DepthInference(Trainable):
         self.network, self.depth, self.max_depth = network, depth, max_depth
         self.X = np.ascontiguousarray(X, dtype=kind)
         self.targets = np.ascontiguousarray(targets, dtype=kind)
-        self.weights = np.ascontiguousarray(weights, dtype=kind)
+        self.weights = np.ascontiguousarray(weights / weights.mean(), dtype=kind)
         self.n_rows = len(X)
-        self.n_total = float(n_total or len(X))
+        self.n_total = float(n_total or weights.sum())
         self.held_out, self.noise = held_out, noise
+        self.held_out_weights = None if held_out is None else held_out[2]
+        self.halves = None
         self.mean_log_likelihood = np.zeros(0)
         self.warned = False
-        network.learn_noise_by_gradient(held_out is None and noise is None)
+        self.law = network.architecture.likelihood
+        network.learn_noise(held_out is None and noise is None)
         network.grow(depth.support)
 
     def weighting(self):
@@ -95,6 +100,8 @@ class DepthInference(Trainable):
         for begin in range(0, len(order), size):
             part = order[begin : begin + size]
             total += len(part) * self._block(part, batch_size, rate)
+        if self.held_out is not None and self.law.n_shared:
+            self._learn_noise()
         return total / len(order)
 
     def _block(self, order, batch_size, rate):
@@ -105,7 +112,7 @@ class DepthInference(Trainable):
         net.grow(m)
         if self.noise is not None:
             last = len(self.noise) - 1
-            net.set_log_variances(self.noise[np.minimum(np.arange(m), last)])
+            net.set_noise(self.noise[np.minimum(np.arange(m), last)])
         log_likelihood = run_steps(
             net, m, q, heads, self.X[order], self.targets[order], self.weights[order],
             batch_size, rate, self.n_total,
@@ -140,6 +147,7 @@ class DepthInference(Trainable):
         return (
             net.depth, net.theta.copy(), net.adam.first.copy(), net.adam.second.copy(),
             net.adam.counts.copy(), self.depth.state(), self.mean_log_likelihood.copy(),
+            self.halves,
         )  # fmt: skip
 
     def restore(self, state):
@@ -147,7 +155,7 @@ class DepthInference(Trainable):
         net.shrink(state[0])
         net.theta[:], net.adam.first[:], net.adam.second[:], net.adam.counts[:] = state[1:5]
         self.depth.restore(state[5])
-        self.mean_log_likelihood = state[6].copy()
+        self.mean_log_likelihood, self.halves = state[6].copy(), state[7]
 
     def non_finite(self):
         theta, starts = self.network.theta, self.network.starts
@@ -158,45 +166,49 @@ class DepthInference(Trainable):
                 return f"{('layer', 'head')[b % 2]} {b // 2 + 1}"
         return None
 
-    def score(self):
-        """Mean log predictive density of the held-out rows, whose residuals set the noise."""
+    def _look(self):
+        """Outputs of the held-out rows, for every depth in use."""
+        m = len(self.weighting()[0])
+        self.network.grow(m)
+        self.outputs = self.network.outputs(self.held_out[0], m)
+
+    def _learn_noise(self):
+        """Move the noise of each depth and half towards what makes its rows most probable."""
+        _, targets, weights = self.held_out
+        self._look()
+        m = len(self.outputs)
+        shared = self.network.shared(m)
+        if self.halves is None:
+            self.halves = np.full((2, m, targets.shape[1]), self.law.first_noise)
+        kept = np.minimum(np.arange(m), self.halves.shape[1] - 1)
+        self.halves = self.halves[:, kept]
+        for half in range(2):
+            rows = slice(half, None, 2)
+            values = []
+            for step in NOISE_STEPS:
+                shared[:, : targets.shape[1]] = self.halves[half] + step
+                terms = self.law.log_densities(self.outputs[:, rows], shared, targets[rows])
+                log_noise = self.halves[half] + step
+                # As if part of one more row lay a standard deviation off: none of few rows' noise.
+                few = -0.5 * (log_noise + np.exp(-log_noise)) / max(1, len(targets[rows])) ** 3
+                values.append(np.tensordot(weights[rows], terms, axes=(0, 1)) + few)
+            steps = np.array(NOISE_STEPS)[np.argmax(values, axis=0)]
+            self.halves[half] = np.maximum(self.halves[half] + steps, LEAST_LOG_NOISE)
+        self.network.set_noise(self.halves.mean(axis=0))
+
+    def held_out_log_densities(self):
         if self.held_out is None:
-            return np.nan
-        X, targets = self.held_out
-        q, _ = self.weighting()
-        self.network.grow(len(q))
-        outputs = self.network.outputs(X, len(q))
-        if self.network.architecture.n_variances:
-            self._set_noise(np.mean((outputs - targets) ** 2, axis=1), len(X))
-        terms = log_densities(self.network, outputs, targets)
+            return None
+        targets = self.held_out[1]
+        if self.halves is None:
+            self._look()
+        shared = self.network.shared(len(self.outputs))
         q = self.depth.probabilities()
-        with np.errstate(divide="ignore"):
-            return float(logsumexp(terms[: len(q)] + np.log(q)[:, None], axis=0).mean())
-
-    def _set_noise(self, squares, n):
-        """Noise variance of each depth: mean square of held-out residuals, smoothed."""
-        weight = (1.0 - NOISE_MEMORY) * n / (n + NOISE_PRIOR_ROWS)
-        old = np.exp(self.network.log_variances(len(squares)))
-        new = np.maximum(squares, 1e-12)
-        self.network.set_log_variances(np.log((1 - weight) * old + weight * new))
-
-
-def log_densities(network, outputs, targets):
-    """Log-likelihood of every row under each depth.
-
-    Parameters
-    ----------
-    network : skbayesnn.udn.network.Network
-    outputs : ndarray of shape (depth, n, n_outputs)
-    targets : ndarray of shape (n, n_outputs) or (n, 1)
-
-    Returns
-    -------
-    log_densities : ndarray of shape (depth, n)
-    """
-    if network.architecture.n_variances:
-        log_variances = network.log_variances(len(outputs))[:, None, :]
-        squares = (outputs - targets) ** 2 * np.exp(-log_variances)
-        return -0.5 * (squares + log_variances + np.log(2 * np.pi)).sum(axis=2)
-    chosen = outputs[:, np.arange(outputs.shape[1]), np.asarray(targets)[:, 0].astype(int)]
-    return chosen - logsumexp(outputs, axis=2)
+        out = np.empty(len(targets))
+        for half in range(2):
+            rows = slice(half, None, 2)
+            if self.halves is not None:
+                shared[:, : targets.shape[1]] = self.halves[1 - half]
+            terms = self.law.log_densities(self.outputs[:, rows], shared, targets[rows])
+            out[rows] = logsumexp(terms.sum(axis=2)[: len(q)], axis=0, b=q[:, None])
+        return out

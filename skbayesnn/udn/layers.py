@@ -8,9 +8,9 @@ channels), one position for a table, one a pixel for an image:
 - convolutional: h' = h + relu(patches(h) W + b) U, patches the 3 × 3 neighbourhoods.
 
 Layer 1 lifts the inputs to the width, h' = relu(x W + b), for every kind. A head is an
-affine map of the flattened hidden array; a regression head has a log noise variance a
-target besides. All parameters lie in one flat vector, block after block: layer 1,
-head 1, layer 2, head 2, …
+affine map of the flattened hidden array, and may have parameters that all rows share
+(:mod:`skbayesnn.udn.likelihoods`). All parameters lie in one flat vector, block after block:
+layer 1, head 1, layer 2, head 2, …
 
 A new layer starts as a pass-through (W = I, or U = 0) and its head as a copy of the head
 before it, so that creating it changes no output.
@@ -20,7 +20,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skbayesnn.numerics.adjoints import (
+from skbayesnn.numerics.jit import kernel
+from skbayesnn.udn.adjoints import (
     affine_relu,
     affine_relu_adjoint,
     image_patches,
@@ -29,11 +30,9 @@ from skbayesnn.numerics.adjoints import (
     product_nt,
     product_tn,
 )
-from skbayesnn.numerics.jit import kernel
+from skbayesnn.udn.likelihoods import Likelihood
 
 DENSE, RESIDUAL, CONVOLUTIONAL = 0, 1, 2
-VARIANCE_UNIT = np.float32(8.0)
-"""Log noise variances are kept in this unit, so that steps of Adam move them fast enough."""
 KINDS = {"dense": DENSE, "residual": RESIDUAL, "convolutional": CONVOLUTIONAL}
 
 
@@ -48,10 +47,8 @@ class Architecture:
         Columns of X.
     width : int
         Units, or channels, of each hidden layer.
-    n_outputs : int
-        Logits, or regression targets.
-    n_variances : int, default=0
-        Log noise variances at the end of each head: 0 or ``n_outputs``.
+    likelihood : skbayesnn.udn.likelihoods.Likelihood
+        Says what the outputs of a head are.
     height, image_width : int, default=1
         Of the images, for convolutional layers.
     """
@@ -59,8 +56,7 @@ class Architecture:
     kind: str
     n_inputs: int
     width: int
-    n_outputs: int
-    n_variances: int = 0
+    likelihood: Likelihood
     height: int = 1
     image_width: int = 1
 
@@ -89,7 +85,8 @@ class Architecture:
     @property
     def head_size(self):
         """Parameters of a head."""
-        return (self.positions * self.width + 1) * self.n_outputs + self.n_variances
+        law = self.likelihood
+        return (self.positions * self.width + 1) * law.n_outputs + law.n_shared
 
     def starts(self, depth):
         """Where each block begins, layers and heads in turn; (2 * depth + 1,) int64."""
@@ -97,16 +94,19 @@ class Architecture:
         return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
     def packed(self):
-        """The sizes that kernels need; (8,) int64."""
+        """The sizes that kernels need; (10,) int64."""
+        law = self.likelihood
         numbers = [
             KINDS[self.kind],
             self.height,
             self.image_width,
             self.channels,
             self.width,
-            self.n_outputs,
-            self.n_variances,
+            law.n_outputs,
+            law.n_shared,
             self.patch,
+            law.code,
+            law.n_components,
         ]
         return np.array(numbers, dtype=np.int64)
 
@@ -152,10 +152,9 @@ class Architecture:
 
     def apply_head(self, block, hidden):
         """Outputs of a head, in numpy: (n, n_outputs)."""
-        flat = hidden.reshape(-1, self.positions * self.width)
-        end = flat.shape[1] * self.n_outputs
-        slopes = block[:end].reshape(flat.shape[1], self.n_outputs)
-        return flat @ slopes + block[end : end + self.n_outputs]
+        flat, n_outputs = hidden.reshape(-1, self.positions * self.width), self.likelihood.n_outputs
+        end = flat.shape[1] * n_outputs
+        return flat @ block[:end].reshape(-1, n_outputs) + block[end : end + n_outputs]
 
     def neighbourhoods(self, hidden):
         """3 × 3 neighbourhoods of every pixel, zero outside the image, in numpy."""
@@ -172,7 +171,7 @@ def layer_forward(shape, first, block, inputs, patches, out, inner):
 
     Parameters
     ----------
-    shape : ndarray of shape (8,), int64
+    shape : ndarray of shape (10,), int64
         From :meth:`Architecture.packed`.
     first : bool
         Whether this is layer 1, which lifts the inputs.

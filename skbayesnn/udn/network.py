@@ -3,7 +3,7 @@
 import numpy as np
 
 from skbayesnn.numerics.adam import Adam
-from skbayesnn.udn.layers import VARIANCE_UNIT
+from skbayesnn.udn.likelihoods import VARIANCE_UNIT
 from skbayesnn.udn.objective import divergences
 
 
@@ -27,8 +27,8 @@ class Network:
         One block a layer and a head.
     depth : int
         Layers created so far.
-    noise_by_gradient : bool
-        Whether the noise variances take part in the bound, or are set from outside.
+    learns_noise : bool
+        Whether the noise that all rows share takes part in the bound, or is set from outside.
     """
 
     def __init__(self, architecture, generator, weight_scale=1.0, dtype=np.float32):
@@ -42,7 +42,7 @@ class Network:
             np.zeros(0, dtype=dtype) for _ in range(4)
         )
         self.adam = Adam([], dtype=dtype)
-        self.noise_by_gradient = True
+        self.learns_noise = True
         self.rows, self.buffers = 0, None
 
     @property
@@ -52,14 +52,18 @@ class Network:
 
     def grow(self, depth):
         """Create layers and heads until there are ``depth``; no output changes."""
-        a = self.architecture
+        a, law = self.architecture, self.architecture.likelihood
+        own, offsets = law.precision(self.learns_noise), law.start()
         while self.depth < depth:
             k = self.depth
             layer = a.start_layer(k, self.generator)
-            head = self.head(k - 1).copy() if k else np.zeros(a.head_size)
+            slopes = np.zeros(a.head_size - offsets.size)
+            head = self.head(k - 1).copy() if k else np.concatenate([slopes, offsets])
             precision = np.full(layer.size + head.size, self.weight_scale**-2)
-            if a.n_variances:
-                precision[-a.n_variances :] = self._variance_precision()
+            if own is not None:
+                slopes = precision[layer.size : precision.size - own.size]
+                slopes *= np.resize(law.slope_factors(), slopes.size)
+                precision[-own.size :] = own
             self.theta = self._append(self.theta, layer, head)
             self.centre = self._append(self.centre, a.centre(k), np.zeros(a.head_size))
             self.precision = self._append(self.precision, precision)
@@ -88,27 +92,26 @@ class Network:
         """View of the parameters of head ``k``, counted from 0."""
         return self.theta[self.starts[2 * k + 1] : self.starts[2 * k + 2]]
 
-    def _variance_precision(self):
-        return 0.01 * float(VARIANCE_UNIT) ** 2 if self.noise_by_gradient else 0.0
-
-    def learn_noise_by_gradient(self, by_gradient):
-        """Say whether noise variances take part in the bound; if not, nothing pulls at them."""
-        self.noise_by_gradient = by_gradient
-        n = self.architecture.n_variances
-        for k in range(self.depth if n else 0):
+    def learn_noise(self, learn):
+        """Say whether the noise takes part in the bound; if not, nothing pulls at it."""
+        self.learns_noise = learn
+        own = self.architecture.likelihood.precision(learn)
+        for k in range(self.depth if own is not None else 0):
             end = self.starts[2 * k + 2]
-            self.precision[end - n : end] = self._variance_precision()
+            self.precision[end - own.size : end] = own
 
-    def log_variances(self, depth):
-        """Log noise variances of the first ``depth`` heads; (depth, n_variances)."""
-        n = self.architecture.n_variances
-        units = np.array([self.head(k)[-n:] for k in range(depth)], dtype=float)
-        return float(VARIANCE_UNIT) * units
+    def shared(self, depth):
+        """What rows share, of the first ``depth`` heads; (depth, n_shared)."""
+        n = self.architecture.likelihood.n_shared
+        units = [self.head(k)[self.head(k).size - n :] for k in range(depth)]
+        return float(VARIANCE_UNIT) * np.array(units, dtype=float)
 
-    def set_log_variances(self, values):
-        """Set the log noise variances of the first heads; ``values`` (depth, n_variances)."""
+    def set_noise(self, values):
+        """Set the log noise that all rows share for the first heads; (depth, n_targets)."""
+        n = self.architecture.likelihood.n_shared
         for k, row in enumerate(values):
-            self.head(k)[-row.size :] = row / VARIANCE_UNIT
+            begin = self.head(k).size - n
+            self.head(k)[begin : begin + row.size] = row / VARIANCE_UNIT
 
     def divergence(self, depth):
         """Divergence R_ℓ from the prior of layers 1 to ℓ with head ℓ; (depth,)."""
@@ -139,7 +142,7 @@ class Network:
                 "d_lower": empty(rows, a.width),
                 "scratch": empty(rows, a.width),
                 "d_patches": empty(n_patches, a.patch * a.width),
-                "outputs": empty(n, a.n_outputs),
+                "outputs": empty(n, a.likelihood.n_outputs),
             }
         return self.buffers
 
@@ -162,7 +165,7 @@ class Network:
         chunk = max(1, 4096 // a.positions)
         layers = [self.layer(k).astype(float) for k in range(depth)]
         heads = [self.head(k).astype(float) for k in range(depth)]
-        out = np.empty((depth, len(X), a.n_outputs))
+        out = np.empty((depth, len(X), a.likelihood.n_outputs))
         for begin in range(0, len(X), chunk):
             rows = slice(begin, begin + chunk)
             hidden = np.asarray(X[rows], dtype=float).reshape(-1, a.channels)

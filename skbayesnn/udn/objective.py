@@ -14,15 +14,18 @@ keep up with the layers below them.
 import numpy as np
 
 from skbayesnn.numerics.adam import adam_step
-from skbayesnn.numerics.adjoints import (
+from skbayesnn.numerics.jit import kernel
+from skbayesnn.udn.adjoints import (
     affine,
     affine_adjoint,
     gaussian_log_loss,
+    mixture_log_loss,
     product_nt,
     softmax_log_loss,
+    student_log_loss,
 )
-from skbayesnn.numerics.jit import kernel
-from skbayesnn.udn.layers import VARIANCE_UNIT, layer_adjoint, layer_forward
+from skbayesnn.udn.layers import layer_adjoint, layer_forward
+from skbayesnn.udn.likelihoods import GAUSSIAN, MIXTURE, STUDENT_T, VARIANCE_UNIT
 
 
 @kernel
@@ -69,7 +72,7 @@ def gradient(
     n_mean : float
         What the sums over the batch are divided by.
     learn_noise : bool
-        Whether the noise variances have a gradient.
+        Whether the noise that all rows have in common has a gradient.
     patches, hidden, inner, d_hidden, d_lower, scratch, d_patches, outputs : ndarray
         Scratch; see :class:`skbayesnn.udn.network.Network`.
     grad : ndarray of shape (n_parameters,)
@@ -77,7 +80,7 @@ def gradient(
     totals : ndarray of shape (depth,), float64
         The batch's log-likelihood of each depth is added.
     """
-    n_outputs, n_variances, width = shape[5], shape[6], shape[4]
+    n_outputs, width, law = shape[5], shape[4], shape[8]
     n, rows = targets.shape[0], inputs.shape[0]
     n_flat = shape[1] * shape[2] * width
     forward(shape, starts, theta, depth, inputs, patches, hidden, inner)
@@ -91,15 +94,21 @@ def gradient(
             flat = hidden[k][:rows].reshape((n, n_flat))
             affine(flat, slopes, head[end : end + n_outputs], outputs)
             scale = head_weights[k] / n_mean
-            if n_variances > 0:
-                d_units = d_head[end + n_outputs :]
-                totals[k] += gaussian_log_loss(
-                    outputs, targets, VARIANCE_UNIT * head[end + n_outputs :], weights, scale,
-                    outputs, d_units,
-                )  # fmt: skip
-                d_units *= VARIANCE_UNIT if learn_noise else kind(0.0)
+            shared = VARIANCE_UNIT * head[end + n_outputs :]
+            d_shared = d_head[end + n_outputs :]
+            if law == GAUSSIAN:
+                totals[k] += gaussian_log_loss(outputs, targets, shared, weights, scale, d_shared)
+            elif law == MIXTURE:
+                totals[k] += mixture_log_loss(
+                    outputs, targets, shared, weights, scale, shape[9], d_shared
+                )
+            elif law == STUDENT_T:
+                totals[k] += student_log_loss(outputs, targets, shared, weights, scale, d_shared)
             else:
                 totals[k] += softmax_log_loss(outputs, targets, weights, scale, outputs)
+            d_shared *= VARIANCE_UNIT
+            if not learn_noise:
+                d_shared[: targets.shape[1]] = kind(0.0)
             affine_adjoint(
                 flat, outputs, d_head[:end].reshape((n_flat, n_outputs)),
                 d_head[end : end + n_outputs],
@@ -185,7 +194,7 @@ def run_steps(network, depth, q, head_weights, X, targets, weights, batch_size, 
         gradient(
             net.shape, net.starts, net.theta, depth, q, head_weights,
             inputs[begin * positions : begin * positions + rows], targets[batch], weights[batch],
-            float(m), net.noise_by_gradient, (b["patches"][0][:rows], b["patches"][1][:rows]),
+            float(m), net.learns_noise, (b["patches"][0][:rows], b["patches"][1][:rows]),
             b["hidden"], b["inner"], b["d_hidden"][:rows], b["d_lower"][:rows],
             b["scratch"][:rows], b["d_patches"][:rows], b["outputs"][:m], net.gradient, totals,
         )  # fmt: skip

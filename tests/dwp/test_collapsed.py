@@ -1,9 +1,10 @@
-"""The exact output: the bound over all rows, and predictions given all rows."""
+"""The exact output: the objective over all rows, and predictions given all rows."""
 
 import pickle
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from scipy.stats import multivariate_normal
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
@@ -19,11 +20,12 @@ from skbayesnn.dwp.collapsed import (
 from skbayesnn.dwp.kernels import squared_exponential
 from skbayesnn.dwp.plan import make_plan
 from skbayesnn.dwp.prediction import ExactOutput, SparseOutput, sparse_loss
+from skbayesnn.dwp.start import log_evidence, relevance_prior
 
 SMALL = {
-    "ab-gw, two targets": ob.Architecture(2, 2, 4, 6, 2, "ab-gw"),
-    "gw": ob.Architecture(2, 1, 4, 2, 3, "gw"),
-    "no hidden layer": ob.Architecture(2, 1, 4, 2, 0, "gw"),
+    "ab-gw, two targets": ob.LayerSizes(2, 2, 4, 6, 2, "ab-gw"),
+    "gw": ob.LayerSizes(2, 1, 4, 2, 3, "gw"),
+    "no hidden layer": ob.LayerSizes(2, 1, 4, 2, 0, "gw"),
 }
 
 
@@ -47,7 +49,7 @@ def reference(features, y, height, noise):
 
 def quick(**options):
     """A model that is quick to fit."""
-    defaults = {"n_epochs": 40, "n_inducing": 15, "n_prediction_draws": 8, "random_state": 0}
+    defaults = {"max_iter": 40, "n_inducing": 15, "n_posterior_draws": 8, "random_state": 0}
     return DeepWishartRegressor(**{**defaults, **options})
 
 
@@ -60,7 +62,7 @@ def wave(n=60, seed=0):
 def test_evidence_is_that_of_scikit_learn():
     rng = np.random.default_rng(0)
     features, Y = rng.normal(size=(12, 3)), rng.normal(size=(12, 2))
-    loss = evidence(features, Y, 0.4, np.log([0.2, 0.5]))[0]
+    loss = evidence(features, Y, np.ones(12), 0.4, np.log([0.2, 0.5]))[0]
     expected = sum(
         reference(features, Y[:, t], np.exp(0.4), noise).log_marginal_likelihood_value_
         for t, noise in enumerate((0.2, 0.5))
@@ -73,7 +75,7 @@ def test_sparse_evidence_is_the_bound_of_titsias():
     rng = np.random.default_rng(0)
     features, Y, points = rng.normal(size=(9, 3)), rng.normal(size=(9, 2)), np.array([1, 4, 8])
     height, noises = np.exp(0.4), (0.2, 0.5)
-    loss = sparse_evidence(features, Y, points, 0.4, np.log(noises))[0]
+    loss = sparse_evidence(features, Y, np.ones(9), points, 0.4, np.log(noises))[0]
     gram = squared_exponential(features, features, 0.4)
     regular = gram[np.ix_(points, points)] + SPARSE_JITTER * height * np.eye(3)
     low_rank = gram[:, points] @ np.linalg.solve(regular, gram[points])
@@ -84,8 +86,8 @@ def test_sparse_evidence_is_the_bound_of_titsias():
     )
     np.testing.assert_allclose(-loss, expected, rtol=1e-10)
     # Through all rows it is the evidence, but for the jitter: 1e-6 of the height, over noise.
-    loss = sparse_evidence(features, Y, np.arange(9), 0.4, np.log(noises))[0]
-    exact = evidence(features, Y, 0.4, np.log(noises))[0]
+    loss = sparse_evidence(features, Y, np.ones(9), np.arange(9), 0.4, np.log(noises))[0]
+    exact = evidence(features, Y, np.ones(9), 0.4, np.log(noises))[0]
     np.testing.assert_allclose(loss, exact, atol=9 * 1e-6 * height / 0.2)
 
 
@@ -95,13 +97,14 @@ def test_gradient(name, points):
     a = SMALL[name]
     theta, X, Y, noise = random_model(a)
     options = {"n_total": 11, "points": points}
-    _, exact, _ = collapsed_loss_and_gradient(a, theta, X, Y, noise, **options)
+    weights = np.array([1.0, 0.3, 2.0, 1.0, 3.0, 0.7, 1.0])
+    _, exact, _ = collapsed_loss_and_gradient(a, theta, X, Y, weights, noise, **options)
     numerical, step = np.empty_like(exact), 1e-5
     for j in range(theta.size):
         old, ends = theta[j], []
         for shift in (step, -step):
             theta[j] = old + shift
-            ends.append(collapsed_loss_and_gradient(a, theta, X, Y, noise, **options)[0])
+            ends.append(collapsed_loss_and_gradient(a, theta, X, Y, weights, noise, **options)[0])
         theta[j] = old
         numerical[j] = (ends[0] - ends[1]) / (2 * step)
     # Truncation is about step² = 1e-10, rounding 1e-15 / step = 1e-10.
@@ -112,16 +115,17 @@ def test_gradient(name, points):
 def test_annealing_weighs_the_divergences_alone():
     a = SMALL["gw"]
     theta, X, Y, noise = random_model(a)
-    values = [collapsed_loss_and_gradient(a, theta, X, Y, noise, w) for w in (0.0, 0.5, 1.0)]
+    ones = np.ones(len(X))
+    values = [collapsed_loss_and_gradient(a, theta, X, Y, ones, noise, w) for w in (0.0, 0.5, 1.0)]
     assert values[0][0] == values[1][0] == values[2][0]
     np.testing.assert_allclose(values[1][1], 0.5 * (values[0][1] + values[2][1]), atol=1e-12)
     assert not np.allclose(values[0][1], values[2][1])
 
 
 @pytest.mark.parametrize("n_layers", [0, 2])
-def test_bound_is_above_that_of_pseudo_observations(n_layers):
+def test_objective_is_above_the_bound_of_pseudo_observations(n_layers):
     """Whatever the pseudo-observations; the best ones at all rows leave no gap."""
-    a = ob.Architecture(2, 1, 7, 2, n_layers, "ab-gw")
+    a = ob.LayerSizes(2, 1, 7, 2, n_layers, "ab-gw")
     theta, X, Y, noise = random_model(a, n_draws=1)
     p = a.views(theta)
     p["inducing"][:] = X
@@ -134,8 +138,8 @@ def test_bound_is_above_that_of_pseudo_observations(n_layers):
     gaps = []
     for root, values in (best, (0.5 * best[0], best[1]), (best[0], best[1] + 0.3)):
         p["root"][0], p["values"][0] = root, values
-        exact = collapsed_loss_and_gradient(a, theta, X, Y, noise)[0]
-        gaps.append(ob.loss_and_gradient(a, theta, X, Y, noise, 7)[0] - exact)
+        exact = collapsed_loss_and_gradient(a, theta, X, Y, np.ones(len(X)), noise)[0]
+        gaps.append(ob.loss_and_gradient(a, theta, X, Y, np.ones(7), noise, 7)[0] - exact)
     # Features differ by the root of the jitter, 1e-8, in each hidden layer.
     np.testing.assert_allclose(gaps[0], 0, atol=1e-7 if n_layers == 0 else 1e-3)
     assert min(gaps[1:]) > 0.01
@@ -143,10 +147,10 @@ def test_bound_is_above_that_of_pseudo_observations(n_layers):
 
 @pytest.mark.parametrize("n_layers", [0, 1, 3])
 def test_each_draw_predicts_as_scikit_learn_does_given_its_features(n_layers):
-    a = ob.Architecture(2, 2, 5, 3, n_layers, "ab-gw")
+    a = ob.LayerSizes(2, 2, 5, 3, n_layers, "ab-gw")
     theta, X, Y, noise = random_model(a, n_rows=9, n_draws=3)
     new = np.random.default_rng(1).normal(size=(4, 2))
-    means, variances = ExactOutput(a, theta, noise, X, Y).predict(new)
+    means, variances = ExactOutput(a, theta, noise, X, Y, np.ones(9)).predict(new)
     p = a.views(theta)
     run = ob.Pass(a, p, np.vstack([X, new]), noise)
     assert means.shape == variances.shape == (3 if n_layers else 1, 2, 4)
@@ -163,18 +167,30 @@ def test_each_draw_predicts_as_scikit_learn_does_given_its_features(n_layers):
 def test_without_hidden_layers_it_is_the_exact_gaussian_process():
     X, y = wave()
     y = y + np.cos(X[:, 1])
-    model = quick(n_layers=0, n_epochs=300).fit(X, y)
-    kernel = ConstantKernel() * RBF(np.ones(2)) + WhiteKernel(0.1)
-    gp = GaussianProcessRegressor(kernel, normalize_y=True).fit(X, y)
+    target = ((y - y.mean()) / y.std())[:, None]
+    model = quick(n_layers=0, max_iter=300).fit(X, y)
+    scale = y.std()
+    kernel = ConstantKernel(model.signal_variance_ / scale**2) * RBF(model.length_scales_)
+    kernel += WhiteKernel(model.noise_variance_ / scale**2)
+    gp = GaussianProcessRegressor(kernel, normalize_y=True, optimizer=None).fit(X, y)
     new = wave(20, seed=1)[0]
     mean, std = gp.predict(new, return_std=True)
     ours, our_std = model.predict(new, return_std=True)
-    # Both at the maximum of the evidence, which is flat: a thousandth of the spread of y.
-    np.testing.assert_allclose(ours, mean, atol=3e-3)
-    np.testing.assert_allclose(our_std, std, rtol=0.03)
-    np.testing.assert_allclose(
-        model.elbo_curve_[-1], gp.log_marginal_likelihood_value_ / 60, atol=1e-3
+    np.testing.assert_allclose(ours, mean, rtol=1e-6)
+    np.testing.assert_allclose(our_std, std, rtol=1e-6)
+    # The objective is the evidence and the log prior, at its maximum but for the last step.
+    lengths = np.log(model.length_scales_ / X.std(axis=0))
+    prior = relevance_prior(lengths, 0.5)[0]
+    expected = (gp.log_marginal_likelihood_value_ - prior) / 60
+    np.testing.assert_allclose(-model.loss_curve_[-1], expected, atol=1e-4)
+    best = minimize(
+        lambda t: (
+            log_evidence(t, (X - X.mean(axis=0)) / X.std(axis=0), target, np.ones(60))[0]
+            + relevance_prior(t[:2], 0.5)[0] / 60
+        ),
+        np.r_[lengths, np.log([model.signal_variance_, model.noise_variance_]) - 2 * np.log(scale)],
     )
+    np.testing.assert_allclose(-model.loss_curve_[-1], -best.fun, atol=1e-3)
 
 
 def test_blocks_and_cache_change_nothing(monkeypatch):
@@ -192,7 +208,7 @@ def test_blocks_and_cache_change_nothing(monkeypatch):
 
 def test_pickles_hold_no_factors():
     X, y = wave(200)
-    model = quick(n_epochs=2, n_prediction_draws=50).fit(X, y)
+    model = quick(max_iter=2, n_posterior_draws=50).fit(X, y)
     model.predict(X)
     kept = len(pickle.dumps(model._model.output._cache))
     assert kept > 50 * 200**2 * 8
@@ -201,26 +217,25 @@ def test_pickles_hold_no_factors():
 
 def test_which_output(monkeypatch):
     X, y = wave()
-    assert quick(n_epochs=1).fit(X, y)._model.kind is ExactOutput
+    assert quick(max_iter=1).fit(X, y)._model.kind is ExactOutput
     monkeypatch.setattr("skbayesnn.dwp.plan._EXACT_ROWS", 59)
     monkeypatch.setattr("skbayesnn.dwp.model.SPARSE_ROWS", 20)
-    sparse = quick(n_epochs=1, batch_size=30, n_sparse_epochs=2).fit(X, y)
+    sparse = quick(max_iter=3, batch_size=30).fit(X, y)
     assert sparse._model.kind is SparseOutput
     assert sparse._model.output.points.shape == (20,)
-    assert len(sparse.elbo_curve_) == 3
-    assert len(quick(n_epochs=1, n_sparse_epochs=0).fit(X, y).elbo_curve_) == 1
-    assert len(quick(n_epochs=1).fit(X, y).elbo_curve_) == 1 + 400
-    assert quick(n_epochs=1).fit(X[1:], y[1:])._model.kind is ExactOutput
-    assert quick(n_epochs=1, output="inducing").fit(X, y)._model.rows == ()
-    exact = quick(n_epochs=1, output="exact", batch_size=10).fit(X, y)
+    assert sparse.n_iter_ == len(sparse.loss_curve_) == 3
+    assert quick(max_iter=1).fit(X, y)._model.kind is SparseOutput
+    assert quick(max_iter=1).fit(X[1:], y[1:])._model.kind is ExactOutput
+    assert quick(max_iter=1, output="inducing").fit(X, y)._model.rows == ()
+    exact = quick(max_iter=1, output="exact", batch_size=10).fit(X, y)
     assert exact._model.kind is ExactOutput
-    assert len(exact.elbo_curve_) == 1
+    assert exact.n_iter_ == 1
 
 
 @pytest.mark.parametrize("output", ["exact", "sparse"])
 def test_a_stream_goes_on_from_a_fit(output):
     X, y = wave(120)
-    options = {"n_epochs": 200, "n_inducing": 40, "n_sparse_epochs": 50, "output": output}
+    options = {"max_iter": 200, "n_inducing": 40, "output": output}
     model = quick(**options).fit(X, y)
     new, truth = wave(200, seed=1)
     before = model.log_predictive_density(new, truth).mean()
@@ -234,43 +249,44 @@ def test_a_stream_goes_on_from_a_fit(output):
 @pytest.mark.parametrize("output", ["exact", "sparse"])
 def test_held_out_rows_are_scored_given_the_others(output):
     X, y = wave(80)
-    model = quick(
-        output=output, early_stopping=True, n_epochs=300, n_sparse_epochs=150, n_iter_no_change=2
-    ).fit(X, y)
+    model = quick(output=output, early_stopping=True, max_iter=300, n_iter_no_change=50).fit(X, y)
     assert model.validation_scores_
     # The truth has log density 2.5 in units of the spread of y, 1.4, over the noise, 0.1.
     assert max(model.validation_scores_) > 0.5
-    assert len(model._model.rows[0]) == 72
+    # Then it is conditioned on all; the prior was weighed against the others.
+    assert len(model._model.rows[0]) == 80
+    assert model.n_samples_seen_ == 72
 
 
-def test_steps_with_all_rows_raise_their_bound(monkeypatch):
+def test_steps_with_all_rows_raise_their_objective(monkeypatch):
     monkeypatch.setattr("skbayesnn.dwp.inference.POINTS", 60)
     rng = np.random.default_rng(0)
     X = rng.uniform(-6, 6, (200, 1))
     y = np.sign(np.sin(2 * X[:, 0])) + 0.1 * rng.normal(size=200)
     options = {"output": "sparse", "n_inducing": 11, "n_layers": 1, "batch_size": 100}
-    model = quick(n_epochs=1, n_sparse_epochs=100, **options).fit(X, y)
-    bounds = model.elbo_curve_[1:]
-    assert len(bounds) == 100
-    # From -2.3 to -0.6 nats a row; the draws and points of a step make a spread of 0.05.
-    assert np.mean(bounds[-10:]) > np.mean(bounds[:5]) + 1.0
+    monkeypatch.setattr("skbayesnn.dwp.plan._SPARSE_PART", 1)
+    model = quick(max_iter=100, **options).fit(X, y)
+    losses = model.loss_curve_
+    assert len(losses) == 100
+    # From 2.3 to 0.6 nats a row; the draws and points of a step make a spread of 0.05.
+    assert np.mean(losses[-10:]) < np.mean(losses[:5]) - 1.0
 
 
 def test_phases_by_rows_and_parameters(monkeypatch):
     monkeypatch.setattr("skbayesnn.dwp.plan._SPARSE_BATCH", 25)
     X, _ = wave(60)
-    model = quick(output="sparse", batch_size=20, n_sparse_epochs="auto")
-    first, second = make_plan(model, X).phases
-    assert (first.n_epochs, first.n_batches, first.batch_size) == (40, 3, 20)
-    assert (second.n_epochs, second.n_batches, second.batch_size) == (134, 3, 20)
-    model.set_params(n_epochs="auto", n_sparse_epochs=7)
-    first, second = make_plan(model, X).phases
-    assert (first.n_epochs, second.n_epochs) == (3334, 7)
-    model.set_params(n_layers=5, n_sparse_epochs="auto")
-    assert make_plan(model, X).phases[1].n_epochs == 334  # 1000 steps
-    assert len(make_plan(model.set_params(n_sparse_epochs=0), X).phases) == 1
+    model = quick(output="sparse", batch_size=20, max_iter=40)
+    first, second = (phase.settings for phase in make_plan(model, X).phases)
+    assert (first.n_epochs, first.n_batches, first.batch_size) == (27, 3, 20)
+    assert (second.n_epochs, second.n_batches, second.batch_size) == (13, 3, 20)
+    model.set_params(max_iter="auto")
+    assert [phase.settings.n_epochs for phase in make_plan(model, X).phases] == [3334, 134]
+    model.set_params(n_layers=5)
+    assert make_plan(model, X).phases[1].settings.n_epochs == 334  # 1000 steps
+    assert len(make_plan(model.set_params(max_iter=2), X).phases) == 1
+    model.set_params(max_iter="auto")
     assert len(make_plan(model.set_params(output="inducing"), X).phases) == 1
-    assert make_plan(model.set_params(output="exact"), X).phases[0].n_epochs == 800
+    assert make_plan(model.set_params(output="exact"), X).phases[0].settings.n_epochs == 800
     assert make_plan(model.set_params(output="sparse"), X, stream=True).output == "inducing"
 
 
@@ -309,7 +325,7 @@ def test_joint_draws(output):
 
 def sparse_model(n_layers=2):
     """Two targets, nine rows, four of which stand for the others."""
-    a = ob.Architecture(2, 2, 5, 3, n_layers, "ab-gw")
+    a = ob.LayerSizes(2, 2, 5, 3, n_layers, "ab-gw")
     theta, X, Y, noise = random_model(a, n_rows=9, n_draws=3)
     return a, theta, X, Y, noise, np.array([0, 3, 4, 7])
 
@@ -318,7 +334,7 @@ def test_sparse_output_by_dense_algebra(monkeypatch):
     monkeypatch.setattr("skbayesnn.dwp.prediction.BLOCK", 4)  # several blocks of rows
     a, theta, X, Y, noise, points = sparse_model()
     new = np.random.default_rng(1).normal(size=(6, 2))
-    output = SparseOutput(a, theta, noise, X, Y, points)
+    output = SparseOutput(a, theta, noise, X, Y, np.ones(9), points)
     means, variances = output.predict(new)
     p = a.views(theta)
     run = ob.Pass(a, p, np.vstack([X, new]), noise)
@@ -351,8 +367,8 @@ def test_sparse_output_through_all_rows_is_exact(n_layers, monkeypatch):
     monkeypatch.setattr("skbayesnn.dwp.prediction.SPARSE_JITTER", 1e-10)
     a, theta, X, Y, noise, _ = sparse_model(n_layers)
     new = np.random.default_rng(1).normal(size=(6, 2))
-    sparse = SparseOutput(a, theta, noise, X, Y, np.arange(9)).predict(new)
-    exact = ExactOutput(a, theta, noise, X, Y).predict(new)
+    sparse = SparseOutput(a, theta, noise, X, Y, np.ones(9), np.arange(9)).predict(new)
+    exact = ExactOutput(a, theta, noise, X, Y, np.ones(9)).predict(new)
     # Features that nearly coincide make the most of the jitter.
     np.testing.assert_allclose(sparse, exact, rtol=1e-4, atol=1e-5)
 
@@ -360,7 +376,7 @@ def test_sparse_output_through_all_rows_is_exact(n_layers, monkeypatch):
 def test_best_noise_maximises_the_bound():
     a, theta, X, Y, noise, points = sparse_model()
     Y[:, 1] *= 0.3
-    output = SparseOutput(a, theta, noise, X, Y, points)
+    output = SparseOutput(a, theta, noise, X, Y, np.ones(9), points)
     found = output.best_noise()
     parameters = a.views(theta)
     run = ob.Pass(a, parameters, X, noise)
@@ -384,7 +400,7 @@ def test_sparse_output_knows_more_than_the_inducing_points(monkeypatch):
     new = np.linspace(-5.5, 5.5, 50)[:, None]
     truth = np.sin(3 * new[:, 0])
     fits = [
-        quick(output=output, n_inducing=11, n_layers=1, n_epochs=100).fit(X, y)
+        quick(output=output, n_inducing=11, n_layers=1, max_iter=100).fit(X, y)
         for output in ("sparse", "inducing")
     ]
     errors = [np.sqrt(np.mean((fit.predict(new) - truth) ** 2)) for fit in fits]
@@ -401,7 +417,7 @@ def test_functions_without_noise(output):
     """The noise falls far below the height; rounding must not pass for information."""
     rng = np.random.default_rng(0)
     X, new = rng.uniform(-2, 2, (70, 2)), rng.uniform(-1.8, 1.8, (100, 2))
-    model = quick(output=output, n_layers=0, n_inducing=100, n_epochs=100)
+    model = quick(output=output, n_layers=0, n_inducing=100, max_iter=100)
     model.fit(X, np.sin(2 * X[:, 0]) + X[:, 1] ** 2)
     mean, std = model.predict(new, return_std=True)
     errors = np.abs(mean - np.sin(2 * new[:, 0]) - new[:, 1] ** 2)

@@ -1,5 +1,6 @@
 """The estimator: predictions, attributes, streams, guards, and hard cases."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -17,7 +18,7 @@ from skbayesnn.metrics import log_predictive_density_scorer
 
 def quick(**options):
     """A model that is quick to fit."""
-    defaults = {"n_epochs": 60, "n_inducing": 15, "n_prediction_draws": 20, "random_state": 0}
+    defaults = {"max_iter": 60, "n_inducing": 15, "n_posterior_draws": 20, "random_state": 0}
     return DeepWishartRegressor(**{**defaults, **options})
 
 
@@ -30,7 +31,7 @@ def wave(n=80, seed=0, noise=0.1):
 @pytest.fixture(scope="module")
 def fitted():
     X, y = wave()
-    return quick(n_epochs=200).fit(X, y)
+    return quick(max_iter=200).fit(X, y)
 
 
 def test_accuracy_and_calibration(fitted):
@@ -44,16 +45,31 @@ def test_accuracy_and_calibration(fitted):
 
 def test_attributes(fitted):
     X, _ = wave()
-    assert len(fitted.elbo_curve_) == 200
-    assert np.mean(fitted.elbo_curve_[-20:]) > np.mean(fitted.elbo_curve_[:20])
+    assert len(fitted.loss_curve_) == fitted.n_iter_ == 200
+    assert np.mean(fitted.loss_curve_[-20:]) < np.mean(fitted.loss_curve_[:20])
     assert fitted.length_scales_.shape == (2,)
-    assert fitted.length_scales_[1] > 1.5 * fitted.length_scales_[0]  # y ignores input 1
+    assert fitted.length_scales_[1] > 5 * fitted.length_scales_[0]  # y ignores input 1
     assert 0.05**2 < fitted.noise_variance_ < 0.2**2
     assert fitted.inducing_inputs_.shape == (15, 2)
     assert np.abs(fitted.inducing_inputs_).max() < 4
-    assert fitted.heights_.shape == (3,)
+    assert fitted.feature_relevance_[0] > 0.9
+    np.testing.assert_allclose(fitted.feature_relevance_.sum(), 1.0)
+    assert 0.2 < fitted.signal_variance_ < 20.0  # sin has a variance of 2
     assert fitted.hidden_length_scales_.shape == (2,)
     assert fitted.predict_distribution(X).means.shape == (80, 20)
+
+
+def test_attributes_are_identified(fitted):
+    """Features c times as large, seen through c times the length scale: nothing changes."""
+    X, _ = wave()
+    model = copy.deepcopy(fitted)
+    p = model._model.parameters
+    p["log_heights"][0] += 2 * np.log(3.0)
+    p["log_lengths"][0] += np.log(3.0)
+    model._publish()
+    np.testing.assert_allclose(model.predict(X), fitted.predict(X), rtol=1e-6)
+    for name in ("hidden_length_scales_", "signal_variance_", "feature_relevance_"):
+        np.testing.assert_allclose(getattr(model, name), getattr(fitted, name))
 
 
 def test_predictions_do_not_depend_on_other_rows(fitted):
@@ -105,19 +121,15 @@ def test_several_targets():
     np.testing.assert_allclose(mixtures[1].mean(), mean[:, 1])
     assert len(model.predict(X, return_distribution=True)) == 2
     assert model.noise_variance_.shape == (2,)
-    for call in (
-        lambda: model.predict(X, quantiles=[0.5]),
-        lambda: model.predict_interval(X),
-        lambda: model.sample_y(X),
-        lambda: model.log_predictive_density(X, y),
-    ):
+    assert model.predict_interval(X).shape == (80, 2, 2)
+    for call in (lambda: model.sample_y(X), lambda: model.log_predictive_density(X, y)):
         with pytest.raises(ValueError, match="several targets"):
             call()
 
 
 def test_same_seed_same_result_and_another_differs():
     X, y = wave(40)
-    fits = [quick(n_epochs=5, random_state=s).fit(X, y).predict(X) for s in (0, 0, 1)]
+    fits = [quick(max_iter=5, random_state=s).fit(X, y).predict(X) for s in (0, 0, 1)]
     np.testing.assert_array_equal(fits[0], fits[1])
     assert not np.array_equal(fits[0], fits[2])
 
@@ -125,20 +137,20 @@ def test_same_seed_same_result_and_another_differs():
 def test_pickle_and_pipeline(fitted):
     X, y = wave(60)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict(X), fitted.predict(X))
-    pipe = make_pipeline(StandardScaler(), quick(n_epochs=10))
+    pipe = make_pipeline(StandardScaler(), quick(max_iter=10))
     scores = cross_val_score(pipe, X, y, cv=2, scoring=log_predictive_density_scorer)
     assert np.isfinite(scores).all()
 
 
 def test_batches_and_partial_fit():
     X, y = wave(300)
-    model = quick(batch_size=64, n_epochs=15).fit(X, y)
+    model = quick(batch_size=64, max_iter=15).fit(X, y)
     assert model.score(X, y) > 0.95
     stream = quick(batch_size=50)
     for begin in range(0, 300, 100):
         stream.partial_fit(X[begin : begin + 100], y[begin : begin + 100])
     assert stream.n_samples_seen_ == 300
-    assert len(stream.elbo_curve_) == 3
+    assert len(stream.loss_curve_) == 3
     assert stream.score(X, y) > 0.95
     with pytest.raises(ValueError, match="2 targets, but 1"):
         stream.partial_fit(X, np.column_stack([y, y]))
@@ -150,10 +162,10 @@ def test_batches_and_partial_fit():
 
 def test_early_stopping_puts_back_the_best():
     X, y = wave(60, noise=1.0)
-    model = quick(early_stopping=True, n_iter_no_change=2, n_epochs=600).fit(X, y)
-    assert len(model.elbo_curve_) < 600
+    model = quick(early_stopping=True, n_iter_no_change=100, max_iter=600).fit(X, y)
+    assert model.n_iter_ == len(model.loss_curve_) < 600
     best = int(np.argmax(model.validation_scores_))
-    assert len(model.validation_scores_) == best + 3
+    assert len(model.validation_scores_) == best + 3  # one in 50 steps
     assert model.n_samples_seen_ == 54
 
 
@@ -165,7 +177,7 @@ def test_early_stopping_needs_two_rows():
 def test_draws_and_annealing_follow_the_steps(monkeypatch):
     seen = []
 
-    def record(a, theta, X, y, noise, n_total, weight):
+    def record(a, theta, X, y, weights, noise, n_total, weight):
         seen.append((noise.rows.shape[1], weight))
         return 0.0, np.zeros_like(theta), 0
 
@@ -177,7 +189,32 @@ def test_draws_and_annealing_follow_the_steps(monkeypatch):
     assert (np.diff(counts) >= 0).all()
     assert weights[0] < 0.5
     assert weights[-1] == 1
-    assert len(model.elbo_curve_) == 60
+    assert len(model.loss_curve_) == 60
+
+
+def test_training_improves_on_the_start_and_depth_helps():
+    """A step that no stationary kernel fits; all begin as the same Gaussian process."""
+    rng = np.random.default_rng(0)
+    X, new = rng.uniform(-3, 3, (60, 1)), np.linspace(-2.9, 2.9, 200)[:, None]
+    y, truth = (np.sign(x[:, 0]) + 0.05 * rng.normal(size=len(x)) for x in (X, new))
+    densities = [
+        quick(n_layers=n_layers, degrees_of_freedom=2, max_iter=max_iter, n_inducing=30)
+        .fit(X, y)
+        .log_predictive_density(new, truth)
+        .mean()
+        for n_layers, max_iter in ((0, 200), (1, 1), (1, 200))
+    ]
+    # -0.09 and -0.07 against 0.31.
+    assert densities[2] > max(densities[:2]) + 0.2
+
+
+def test_median_and_inputs_as_given(fitted):
+    X, y = wave()
+    model = quick(point_estimate="median", normalize_X=np.bool_(False), posterior=np.str_("gw"))
+    model.fit(X, y)
+    np.testing.assert_allclose(model.predict(X), model.predict_distribution(X).quantile(0.5)[:, 0])
+    assert (model._model.scales.X_scale == 1).all()
+    assert model.score(X, y) > 0.9
 
 
 HARD = {
@@ -187,8 +224,11 @@ HARD = {
     "nearly equal rows": (lambda X: X[0] + 1e-9 * X, {}),
     "five rows": (lambda X: X[:5], {}),
     "one row": (lambda X: X[:1], {}),
-    "width one": (lambda X: X, {"width": 1}),
-    "width above the inducing points": (lambda X: X, {"width": 30, "n_inducing": 4}),
+    "degrees_of_freedom one": (lambda X: X, {"degrees_of_freedom": 1}),
+    "degrees_of_freedom above the inducing points": (
+        lambda X: X,
+        {"degrees_of_freedom": 30, "n_inducing": 4},
+    ),
     "one inducing point": (lambda X: X, {"n_inducing": 1}),
     "constant target": (lambda X: X, {}),
 }
@@ -201,7 +241,7 @@ def test_hard_cases(case, output):
     change, options = HARD[case]
     X = change(X)
     y = y[: len(X)] if case != "constant target" else np.full(len(X), 3.0)
-    model = quick(n_epochs=25, output=output, **options).fit(X, y)
+    model = quick(max_iter=25, output=output, **options).fit(X, y)
     mean, std = model.predict(X, return_std=True)
     assert np.isfinite(mean).all()
     assert (std > 0).all()
@@ -217,7 +257,7 @@ def test_failed_factorisations_recover_with_a_warning(monkeypatch):
     monkeypatch.setattr("skbayesnn.dwp.layers.condition.__defaults__", (0.0,))
     monkeypatch.setattr("skbayesnn.dwp.start.choose_inducing", lambda x, n: np.zeros(n, dtype=int))
     X, y = wave(40)
-    model = quick(n_epochs=5)
+    model = quick(max_iter=5)
     with pytest.warns(ConvergenceWarning, match="singular"):
         model.fit(X, y)
     assert np.isfinite(model.predict(X)).all()
@@ -226,11 +266,11 @@ def test_failed_factorisations_recover_with_a_warning(monkeypatch):
 def test_callbacks_see_every_epoch():
     X, y = wave(40)
     monitor = ScoringMonitor(scoring="r2")
-    model = quick(n_epochs=5).set_callbacks(monitor).fit(X, y)
+    model = quick(max_iter=5).set_callbacks(monitor).fit(X, y)
     scores = monitor.get_logs().data_as_pandas["r2"]
     assert len(scores) >= 5
     assert scores.nunique() >= 5  # the estimator it sees changes with every epoch
-    assert len(model.elbo_curve_) == 5
+    assert len(model.loss_curve_) == 5
 
 
 @pytest.mark.parametrize(
@@ -239,11 +279,12 @@ def test_callbacks_see_every_epoch():
         {"n_layers": -1},
         {"posterior": "wishart"},
         {"n_inducing": 0},
-        {"width": 0},
-        {"n_epochs": "all"},
-        {"batch_size": "auto"},
+        {"degrees_of_freedom": 0},
+        {"max_iter": "all"},
+        {"batch_size": None},
         {"validation_fraction": 1.0},
         {"learning_rate": 0.0},
+        {"point_estimate": "mode"},
     ],
 )
 def test_parameters_are_checked(wrong):

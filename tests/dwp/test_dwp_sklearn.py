@@ -5,6 +5,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from skbayesnn.dwp import DeepWishartRegressor
 
 
-@parametrize_with_checks([DeepWishartRegressor(n_epochs=10)])
+@parametrize_with_checks([DeepWishartRegressor(max_iter=10, n_posterior_draws=10)])
 def test_sklearn(estimator, check):
     check(estimator)

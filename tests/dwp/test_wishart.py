@@ -10,10 +10,10 @@ from skbayesnn.dwp import wishart as w
 SIZES = [(4, 2), (3, 3), (3, 6)]
 
 
-def perturbed(posterior, n_points, width, seed=0, scale=0.15):
+def perturbed(posterior, n_points, freedom, seed=0, scale=0.15):
     """Parameters near the prior, with tails no lighter than its own."""
     rng = np.random.default_rng(seed)
-    parameters = w.prior_parameters(posterior, n_points, width)
+    parameters = w.prior_parameters(posterior, n_points, freedom)
     for value in parameters.values():
         value += scale * rng.normal(size=value.shape)
     parameters["log_std"] += 0.3
@@ -27,11 +27,11 @@ def scale_factor(n_points, seed=1):
 
 
 @pytest.mark.parametrize("posterior", w.POSTERIORS)
-@pytest.mark.parametrize(("n_points", "width"), SIZES)
-def test_mean_of_p_over_q_is_one(posterior, n_points, width):
-    parameters = perturbed(posterior, n_points, width)
+@pytest.mark.parametrize(("n_points", "freedom"), SIZES)
+def test_mean_of_p_over_q_is_one(posterior, n_points, freedom):
+    parameters = perturbed(posterior, n_points, freedom)
     draws = w.draw(parameters, np.random.default_rng(2), 30_000)
-    log_ratio = w.log_prior(draws.factors, width) - w.log_posterior(draws)
+    log_ratio = w.log_prior(draws.factors, freedom) - w.log_posterior(draws)
     ratio = np.exp(log_ratio)
     error = ratio.std() / np.sqrt(len(ratio))
     assert error < 0.03  # so that the next line can fail
@@ -39,34 +39,34 @@ def test_mean_of_p_over_q_is_one(posterior, n_points, width):
 
 
 @pytest.mark.parametrize("posterior", w.POSTERIORS)
-@pytest.mark.parametrize(("n_points", "width"), SIZES)
-def test_divergence_is_the_mean_log_ratio(posterior, n_points, width):
-    parameters = perturbed(posterior, n_points, width, scale=0.4)
+@pytest.mark.parametrize(("n_points", "freedom"), SIZES)
+def test_divergence_is_the_mean_log_ratio(posterior, n_points, freedom):
+    parameters = perturbed(posterior, n_points, freedom, scale=0.4)
     draws = w.draw(parameters, np.random.default_rng(3), 30_000)
-    log_ratio = w.log_posterior(draws) - w.log_prior(draws.factors, width)
+    log_ratio = w.log_posterior(draws) - w.log_prior(draws.factors, freedom)
     error = log_ratio.std() / np.sqrt(len(log_ratio))
-    value, _ = w.divergence(parameters, width)
+    value, _ = w.divergence(parameters, freedom)
     assert value > 10 * error
     assert abs(log_ratio.mean() - value) < 4 * error
 
 
 @pytest.mark.parametrize("posterior", w.POSTERIORS)
-@pytest.mark.parametrize(("n_points", "width"), SIZES)
-def test_posterior_set_to_the_prior(posterior, n_points, width):
-    parameters = w.prior_parameters(posterior, n_points, width)
+@pytest.mark.parametrize(("n_points", "freedom"), SIZES)
+def test_posterior_set_to_the_prior(posterior, n_points, freedom):
+    parameters = w.prior_parameters(posterior, n_points, freedom)
     draws = w.draw(parameters, np.random.default_rng(0), 5)
-    log_prior = w.log_prior(draws.factors, width)
+    log_prior = w.log_prior(draws.factors, freedom)
     np.testing.assert_allclose(w.log_posterior(draws), log_prior, rtol=1e-12)
-    value, gradient = w.divergence(parameters, width)
+    value, gradient = w.divergence(parameters, freedom)
     assert abs(value) < 1e-12
     for part in gradient.values():  # the least divergence
         np.testing.assert_allclose(part, 0, atol=1e-10)
 
 
-@pytest.mark.parametrize(("n_points", "width"), SIZES)
-def test_reductions_are_exact(n_points, width):
+@pytest.mark.parametrize(("n_points", "freedom"), SIZES)
+def test_reductions_are_exact(n_points, freedom):
     """GW ⊂ A-GW ⊂ AB-GW: densities, draws and divergences agree to the last bits."""
-    full = perturbed("ab-gw", n_points, width)
+    full = perturbed("ab-gw", n_points, freedom)
     full["right"][:] = 0
     left = {k: v for k, v in full.items() if k != "right"}
     plain = {k: v for k, v in full.items() if k not in ("left", "right")}
@@ -74,26 +74,28 @@ def test_reductions_are_exact(n_points, width):
         a, b = (w.draw(p, np.random.default_rng(1), 3) for p in (larger, smaller))
         np.testing.assert_allclose(a.factors, b.factors, rtol=1e-14)
         np.testing.assert_allclose(w.log_posterior(a), w.log_posterior(b), rtol=1e-13)
-        np.testing.assert_allclose(w.divergence(larger, width)[0], w.divergence(smaller, width)[0])
+        np.testing.assert_allclose(
+            w.divergence(larger, freedom)[0], w.divergence(smaller, freedom)[0]
+        )
 
 
-@pytest.mark.parametrize(("n_points", "width"), [(3, 3), (3, 6)])
-def test_density_of_the_gram_matrix(n_points, width):
+@pytest.mark.parametrize(("n_points", "freedom"), [(3, 3), (3, 6)])
+def test_density_of_the_gram_matrix(n_points, freedom):
     """Eq. 11 against scipy's Wishart density, for every scale matrix."""
     L = scale_factor(n_points)
-    parameters = w.prior_parameters("gw", n_points, width)
+    parameters = w.prior_parameters("gw", n_points, freedom)
     S = w.draw(parameters, np.random.default_rng(0), 4).factors
-    found = w.log_prior(S, width) - w.log_volume(n_points, L)
+    found = w.log_prior(S, freedom) - w.log_volume(n_points, L)
     G = L @ S @ S.transpose(0, 2, 1) @ L.T
-    expected = [wishart.logpdf(g, width, L @ L.T) for g in G]
+    expected = [wishart.logpdf(g, freedom, L @ L.T) for g in G]
     np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
 @pytest.mark.parametrize("posterior", w.POSTERIORS)
-@pytest.mark.parametrize(("n_points", "width"), [(3, 2), (3, 4), (4, 1)])
-def test_posterior_density_by_numerical_volume(posterior, n_points, width):
+@pytest.mark.parametrize(("n_points", "freedom"), [(3, 2), (3, 4), (4, 1)])
+def test_posterior_density_by_numerical_volume(posterior, n_points, freedom):
     """Change of variables from T to the Gram matrix, with a numerical Jacobian."""
-    parameters = perturbed(posterior, n_points, width)
+    parameters = perturbed(posterior, n_points, freedom)
     draws = w.draw(parameters, np.random.default_rng(0), 1)
     T = draws.bartlett[0]
     rank = T.shape[1]
@@ -140,20 +142,20 @@ def test_log_volume_by_numerical_volume():
 
 
 def test_bartlett_draws_have_wishart_moments():
-    L, width = scale_factor(4), 2
-    S = w.draw(w.prior_parameters("gw", 4, width), np.random.default_rng(0), 40_000).factors
+    L, freedom = scale_factor(4), 2
+    S = w.draw(w.prior_parameters("gw", 4, freedom), np.random.default_rng(0), 40_000).factors
     G = L @ S @ S.transpose(0, 2, 1) @ L.T
     scale = L @ L.T
-    np.testing.assert_allclose(G.mean(axis=0), width * scale, atol=0.15)
-    variance = width * (scale**2 + np.outer(np.diagonal(scale), np.diagonal(scale)))
+    np.testing.assert_allclose(G.mean(axis=0), freedom * scale, atol=0.15)
+    variance = freedom * (scale**2 + np.outer(np.diagonal(scale), np.diagonal(scale)))
     np.testing.assert_allclose(G.var(axis=0) / variance, 1, atol=0.1)
-    assert np.linalg.matrix_rank(G[0]) == width
+    assert np.linalg.matrix_rank(G[0]) == freedom
 
 
 def test_top_left_element_is_a_noncentral_chi_square():
     """Figure 1: A brings normal elements into the first row, where GW has only a gamma."""
-    mean, std, width = 1.5, 0.8, 1
-    parameters = w.prior_parameters("a-gw", 2, width)
+    mean, std, freedom = 1.5, 0.8, 1
+    parameters = w.prior_parameters("a-gw", 2, freedom)
     parameters["mean"][1, 0], parameters["log_std"][1, 0] = mean, np.log(std)
     parameters["left"][:] = [[0.0, 1.0], [1.0, 0.0]]
     S = w.draw(parameters, np.random.default_rng(0), 20_000).factors
@@ -164,20 +166,20 @@ def test_top_left_element_is_a_noncentral_chi_square():
 
 
 @pytest.mark.parametrize("posterior", w.POSTERIORS)
-@pytest.mark.parametrize(("n_points", "width"), SIZES)
-def test_gradients(posterior, n_points, width):
-    parameters = perturbed(posterior, n_points, width, scale=0.3)
+@pytest.mark.parametrize(("n_points", "freedom"), SIZES)
+def test_gradients(posterior, n_points, freedom):
+    parameters = perturbed(posterior, n_points, freedom, scale=0.3)
     rng = np.random.default_rng(0)
-    rank = min(n_points, width)
+    rank = min(n_points, freedom)
     uniform, normal = rng.uniform(size=(2, rank)), rng.normal(size=(2, n_points, rank))
     weights = rng.normal(size=(2, n_points, rank))
 
     def values():
         draws = w.Draws(parameters, uniform, normal)
-        return np.array([w.divergence(parameters, width)[0], (weights * draws.factors).sum()])
+        return np.array([w.divergence(parameters, freedom)[0], (weights * draws.factors).sum()])
 
     exact = (
-        w.divergence(parameters, width)[1],
+        w.divergence(parameters, freedom)[1],
         w.Draws(parameters, uniform, normal).adjoint(weights),
     )
     step = 1e-5  # truncation and rounding are both about 1e-10

@@ -5,16 +5,18 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import norm
+from sklearn.linear_model import BayesianRidge, LinearRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skbayesnn import UDNRegressor
+from skbayesnn import StackingDistributionRegressor, UDNRegressor
 from skbayesnn.plotting import (
     CalibrationDisplay,
     DepthPosteriorDisplay,
     PredictionIntervalDisplay,
     PredictiveDensityDisplay,
+    StackingWeightsDisplay,
 )
 from skbayesnn.predictive import PredictiveMixture
 
@@ -139,3 +141,15 @@ def test_several_targets_are_refused(fitted):
     model = UDNRegressor(max_iter=5, random_state=0).fit(frame, np.column_stack([y, -y]))
     with pytest.raises(ValueError, match="several targets"):
         PredictionIntervalDisplay.from_estimator(model, frame)
+
+
+def test_stacking_weights():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 1))
+    members = [("bayes", BayesianRidge()), ("ols", LinearRegression())]
+    model = StackingDistributionRegressor(members, cv=2).fit(X, X[:, 0] + rng.normal(size=60))
+    display = StackingWeightsDisplay.from_estimator(make_pipeline(model))
+    np.testing.assert_allclose([bar.get_width() for bar in display.bars_], model.weights_)
+    assert display.labels_[0].get_text() == f" {model.cv_log_densities_[0].mean():.3f}"
+    with pytest.raises(TypeError, match="LinearRegression has no cv_log_densities_"):
+        StackingWeightsDisplay.from_estimator(LinearRegression().fit(X, X[:, 0]))

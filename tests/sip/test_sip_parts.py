@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, norm
 
+from skbayesnn.numerics.random import quick_normals
 from skbayesnn.sip.conditional import FeatureConditional
 from skbayesnn.sip.discriminator import Discriminator
 from skbayesnn.sip.model import SparseImplicitProcess
-from skbayesnn.sip.normals import quick_normals
 from skbayesnn.sip.objective import power_log_likelihood
 from skbayesnn.sip.priors import BNNPrior
 from skbayesnn.sip.sampler import SamplerPrior

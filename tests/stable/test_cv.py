@@ -6,20 +6,28 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import config_context
 from sklearn.callback import ProgressBar
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.exceptions import ConvergenceWarning, FitFailedWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skbayesnn import StableNNRegressor, StableNNRegressorCV
 from skbayesnn.metrics import crps_scorer, log_predictive_density_scorer
-from skbayesnn.stable import geometry
-from skbayesnn.stable.line_cells import LineCells
+from skbayesnn.stable.partitions import choice
+from skbayesnn.stable.partitions.line import LineCells
 
 unconverged = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-SHORT = {"n_warmup": 40, "n_draws": 20, "thin": 2, "n_chains": 2, "n_units": 30, "random_state": 0}
+SHORT = {
+    "n_warmup": 40,
+    "n_posterior_draws": 40,
+    "thin": 2,
+    "n_chains": 2,
+    "n_units": 30,
+    "random_state": 0,
+}
 
 
 def short(alphas=(1.1, 2.0), nus=(0.5, 2.0), **parameters):
@@ -39,7 +47,14 @@ def jumps(n=40, n_features=1):
 @parametrize_with_checks(
     [
         StableNNRegressorCV(
-            (1.0, 2.0), (1.0,), cv=2, n_units=20, n_warmup=20, n_draws=20, thin=1, n_chains=1
+            (1.0, 2.0),
+            (1.0,),
+            cv=2,
+            n_units=20,
+            n_warmup=20,
+            n_posterior_draws=20,
+            thin=1,
+            n_chains=1,
         )
     ]
 )
@@ -82,29 +97,38 @@ def test_the_grid_is_that_of_grid_search(n_features):
 def test_cells_are_found_once_a_fold(monkeypatch):
     made = []
 
-    def count(rows):
-        made.append(len(rows))
-        return LineCells(rows)
+    def count(X, *rest):
+        made.append(len(X))
+        return LineCells(X, *rest)
 
-    monkeypatch.setattr(geometry, "LineCells", count)
+    monkeypatch.setattr(choice, "LineCells", count)
     short().fit(*jumps(30))
     # Three folds of 20 rows, and the refit; not twelve of them.
     assert made == [20, 20, 20, 30]
 
 
 @unconverged
-def test_the_default_score_is_the_crps_on_shuffled_folds():
+def test_a_number_of_folds_is_in_the_order_of_the_rows_and_the_default_score_the_crps():
     X, y = jumps()
-    X, y = X[np.argsort(X[:, 0])], y[np.argsort(X[:, 0])]
-    expected = short(cv=KFold(3, shuffle=True, random_state=0), scoring=crps_scorer).fit(X, y)
+    expected = short(cv=KFold(3), scoring=crps_scorer).fit(X, y)
     model = short().fit(X, y)
     np.testing.assert_array_equal(
         model.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"]
     )
-    assert model.scorer_ is crps_scorer
+    assert repr(model.scorer_) == repr(crps_scorer)
     assert model.n_splits_ == 3
     for scoring in ("neg_mean_absolute_error", log_predictive_density_scorer):
         assert np.isfinite(short(scoring=scoring).fit(X, y).best_score_)
+
+
+@unconverged
+def test_by_default_the_rows_are_dealt_to_five_folds_at_random():
+    X, y = jumps()
+    model = short(cv=None).fit(X, y)
+    expected = short(cv=KFold(5, shuffle=True, random_state=0)).fit(X, y)
+    np.testing.assert_array_equal(
+        model.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"]
+    )
 
 
 def test_jumps_are_given_a_heavy_tail():
@@ -163,7 +187,7 @@ def test_the_grid_runs_on_a_dask_cluster():
 
 def test_one_warning_tells_about_the_chains_of_the_grid():
     with pytest.warns(ConvergenceWarning) as told:
-        short(n_draws=2).fit(*jumps(30))
+        short(n_posterior_draws=4).fit(*jumps(30))
     texts = [str(w.message) for w in told]
     assert sum("12 of 12 fits of the grid" in text for text in texts) == 1
     # And the refit tells about its own.
@@ -172,7 +196,12 @@ def test_one_warning_tells_about_the_chains_of_the_grid():
 
 def test_it_has_the_parameters_of_the_network():
     network, grid = StableNNRegressor().get_params(), StableNNRegressorCV().get_params()
-    assert set(network) - {"alpha", "nu"} == set(grid) - {"alphas", "nus", "cv", "scoring"}
+    assert set(network) - {"alpha", "nu", "warm_start"} == set(grid) - {
+        "alphas",
+        "nus",
+        "cv",
+        "scoring",
+    }
     for name in set(network) & set(grid):
         assert network[name] == grid[name]
 
@@ -210,7 +239,7 @@ def test_progress_bar_shows_the_grid(capfd):
         ({"alphas": [1.1, 2.5]}, "'alphas'.*Got"),
         ({"alphas": "high"}, "'alphas'.*Got 'high'"),
         ({"nus": (0.0,)}, r"'nus'.*in the range \(0, inf\)"),
-        ({"cv": 1}, "'cv'.*at least 2 folds"),
+        ({"cv": 1}, "k-fold cross-validation requires at least one train/test split"),
         ({"cv": 31}, "n_splits=31 greater than the number of samples"),
         ({"scoring": "accuracy_of_taste"}, "scoring"),
         ({"n_jobs": "all"}, "'n_jobs'.*StableNNRegressorCV"),
@@ -233,3 +262,79 @@ def test_bad_input():
         short(scoring=lambda estimator, X, y: np.nan).fit(X, y)
     with pytest.raises(ValueError, match="features"):
         short((1.1,), (1.0,)).fit(X, y).predict(np.column_stack([X, X]))
+
+
+@unconverged
+def test_groups_stay_together():
+    X, y = jumps(30)
+    groups = np.arange(30) % 5
+    expected = short(cv=list(GroupKFold(3).split(X, y, groups))).fit(X, y)
+    model = short(cv=GroupKFold(3)).fit(X, y, groups=groups)
+    scores = model.cv_results_["mean_test_score"]
+    np.testing.assert_array_equal(scores, expected.cv_results_["mean_test_score"])
+    with pytest.raises(ValueError, match="groups"):
+        short(cv=GroupKFold(3)).fit(X, y)
+    with config_context(enable_metadata_routing=True):
+        network = short(cv=GroupKFold(3), scoring=crps_scorer.set_score_request(sample_weight=True))
+        network.set_fit_request(sample_weight=True)
+        pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), network)
+        pipeline.fit(X, y, groups=groups, sample_weight=np.ones(30))
+        routed = pipeline[-1].cv_results_["mean_test_score"]
+        # A group that no splitter asks for is an error, as everywhere.
+        with pytest.raises(TypeError, match="groups"):
+            short().fit(X, y, groups=groups)
+    np.testing.assert_allclose(routed, scores, rtol=1e-6)
+
+
+@unconverged
+def test_weights_go_to_the_fits_and_to_the_scorer():
+    X, y = jumps(24)
+    weights = np.where(np.arange(24) % 4 == 0, 3.0, 1.0)
+    seen = []
+
+    def scorer(estimator, X, y, sample_weight=None):
+        seen.append(sample_weight)
+        return crps_scorer(estimator, X, y, sample_weight)
+
+    model = short((1.1,), (1.0,), scoring=scorer).fit(X, y, weights)
+    np.testing.assert_array_equal(np.concatenate(seen), weights)
+    expected = StableNNRegressor(1.1, 1.0, **SHORT).fit(X, y, weights)
+    np.testing.assert_array_equal(model.predict(X), expected.predict(X))
+    # A scorer without weights is not given them.
+    short((1.1,), (1.0,), scoring=lambda e, X, y: e.score(X, y)).fit(X, y, weights)
+
+
+@unconverged
+def test_a_fit_that_fails_does_not_stop_the_grid(monkeypatch):
+    X, y = jumps(24)
+    fit = StableNNRegressor.fit
+
+    def fail_at_two(self, *data, **weights):
+        if self.alpha == 2.0:
+            raise np.linalg.LinAlgError("no factor")
+        return fit(self, *data, **weights)
+
+    monkeypatch.setattr(StableNNRegressor, "fit", fail_at_two)
+    with pytest.warns(FitFailedWarning, match="6 fits or scores of the grid failed") as told:
+        model = short().fit(X, y)
+    assert "no factor" in str(told[0].message)
+    assert model.alpha_ == 1.1
+    assert np.isnan(model.cv_results_["mean_test_score"]).sum() == 2
+    with (
+        pytest.warns(FitFailedWarning),
+        pytest.raises(ValueError, match="score that is a number"),
+    ):
+        short(alphas=(2.0,)).fit(X, y)
+
+
+@unconverged
+def test_the_kind_of_cells_is_decided_on_all_rows(monkeypatch):
+    """Folds of 144 rows could be exact, the refit of 180 could not."""
+
+    def refuse(*data):
+        raise AssertionError("exact cells")
+
+    monkeypatch.setattr(choice, "FaceCells", refuse)
+    model = short((1.1,), (1.0,), cv=5).fit(*jumps(180, 2))
+    assert model.best_estimator_.cells_.log_masses.size == 30
+    assert np.isfinite(model.best_score_)

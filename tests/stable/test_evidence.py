@@ -5,10 +5,13 @@ import pytest
 from kernels import arc_cosine_kernel, erf_kernel
 from scipy import stats
 from scipy.optimize import approx_fprime
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF
 
 from skbayesnn import StableNNRegressor
-from skbayesnn.stable.evidence import best_scales, negative_log_posterior
+from skbayesnn.stable import input_scales
+from skbayesnn.stable.input_scales import best_scales, negative_log_posterior
+from skbayesnn.stable.partitions.base import distinct_rows
 
 
 def oblique(n, n_features, seed):
@@ -89,7 +92,12 @@ def test_scales_of_the_inputs_help_the_fit():
     errors = []
     for scale in (1.0, "evidence"):
         model = StableNNRegressor(
-            input_scale=scale, n_units=300, n_chains=2, n_warmup=200, n_draws=50, random_state=0
+            input_scale=scale,
+            n_units=300,
+            n_chains=2,
+            n_warmup=200,
+            n_posterior_draws=100,
+            random_state=0,
         )
         with pytest.warns(match="converged"):
             model.fit(X[train], y[train])
@@ -102,7 +110,8 @@ def test_scales_of_the_inputs_help_the_fit():
 def test_given_scales_are_scales_of_the_inputs():
     X, y = oblique(30, 2, 3)
     scale = [2.0, 0.5]
-    options = {"n_chains": 1, "n_warmup": 20, "n_draws": 20, "random_state": 0}
+    options = {"n_chains": 1, "n_warmup": 20, "n_posterior_draws": 20, "random_state": 0}
+    options["normalize_X"] = False
     with pytest.warns(match="converged"):
         model = StableNNRegressor(input_scale=scale, **options).fit(X, y)
     with pytest.warns(match="converged"):
@@ -117,3 +126,25 @@ def test_bad_scales(scale):
     X, y = oblique(10, 2, 0)
     with pytest.raises(ValueError, match="input_scale"):
         StableNNRegressor(input_scale=scale).fit(X, y)
+
+
+def test_rows_that_are_gathered_have_the_same_evidence():
+    X, y = oblique(12, 3, 0)
+    X[6:9] = X[3]
+    parameters = np.array([0.3, -0.4, 0.1, 0.5, 0.2, -1.0])
+    rows, means, counts, squares = distinct_rows(X, y)
+    value, gradient = negative_log_posterior(parameters, X, y, "erf")
+    gathered = negative_log_posterior(parameters, rows, means, "erf", counts, squares.sum())
+    # But for a millionth of ν, which stands for rounding and is one a row.
+    shift = value - gathered[0]
+    other = parameters + np.array([0.2, 0.1, -0.3, 0.0, 0.4, 0.5])
+    changed = negative_log_posterior(other, X, y, "erf")[0]
+    changed -= negative_log_posterior(other, rows, means, "erf", counts, squares.sum())[0]
+    assert changed == pytest.approx(shift, abs=1e-3)
+    np.testing.assert_allclose(gathered[1], gradient, atol=1e-3)
+
+
+def test_a_search_that_ends_early_says_so(monkeypatch):
+    monkeypatch.setattr(input_scales, "_MAX_ITERATIONS", 1)
+    with pytest.warns(ConvergenceWarning, match="ended after 1 steps .* Give input_scale as"):
+        best_scales(*oblique(20, 3, 0), np.random.default_rng(0))

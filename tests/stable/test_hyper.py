@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from chains import FixedUnits, run_chain
 from kernels import arc_cosine_kernel
 from scipy import stats
 
@@ -11,13 +12,12 @@ from skbayesnn.numerics.stable_laws import (
     positive_stable_table,
     sample_log_positive_stable,
 )
-from skbayesnn.numerics.stable_transport import logit_curve, transport
-from skbayesnn.stable import plane
-from skbayesnn.stable.chain import Prior, make_problem
-from skbayesnn.stable.face_cells import FaceCells
-from skbayesnn.stable.hyper import ALPHAS
-from skbayesnn.stable.line_cells import LineCells
-from skbayesnn.stable.units import UnitCells
+from skbayesnn.stable.partitions.line import LineCells
+from skbayesnn.stable.partitions.plane import cells as plane
+from skbayesnn.stable.partitions.plane.partition import FaceCells
+from skbayesnn.stable.samplers.hyper import ALPHAS, HyperMoves
+from skbayesnn.stable.samplers.problem import Prior
+from skbayesnn.stable.samplers.transport import logit_curve, transport
 
 
 def carried(t, a, b):
@@ -53,7 +53,7 @@ def line_function(cells, weights):
 
 
 KINDS = {
-    "line": (lambda rng: LineCells(np.sort(rng.normal(size=6))[:, None]), line_function, 100, 50),
+    "line": (lambda rng: LineCells(np.sort(rng.normal(size=6))[:, None]), line_function, 60, 40),
     "plane": (
         lambda rng: FaceCells(np.unique(rng.integers(0, 3, size=(6, 2)) - 1.0, axis=0)),
         lambda cells, weights: plane.signs_times(cells.arrangement, weights),
@@ -61,8 +61,8 @@ KINDS = {
         60,
     ),
     "sampled": (
-        lambda rng: UnitCells(rng.normal(size=(6, 3)), 12, rng),
-        lambda cells, weights: cells.sign_matrix() @ weights,
+        lambda rng: FixedUnits(rng, rng.normal(size=(6, 3)), n_units=12),
+        lambda cells, weights: cells.features(cells.planes) @ weights,
         60,
         60,
     ),
@@ -85,13 +85,9 @@ def test_simulation_based_calibration_with_alpha_and_nu(kind):
         t = np.array([sample_log_positive_stable(alpha / 2, rng) for _ in cells.log_masses])
         variances = np.exp(log_nu + 2 / alpha * cells.log_masses + t)
         f = function(cells, np.sqrt(variances) * rng.standard_normal(variances.size))
-        y = f + np.exp(0.5 * log_noise) * rng.standard_normal(f.size)
+        cells.y = f + np.exp(0.5 * log_noise) * rng.standard_normal(f.size)
         prior = Prior(None, None, None)
-        problem = make_problem(prior, cells.log_masses, y, np.ones(y.size), 0.0)
-        sweep, record = cells.new_chain(
-            problem, prior, np.array([0]), n_levels - 1, thin, np.random.default_rng(repeat)
-        )
-        sweep(-8 * thin, 8 * thin + record.log_noise.size)
+        record = run_chain(cells, prior, np.array([0]), n_levels - 1, thin, repeat, 8 * thin)
         kept = np.column_stack([record.f[:, 0], record.log_noise, record.alpha, record.log_nu])
         kept = kept[record.thin - 1 :: record.thin]
         # α is discrete: ties are broken at random.
@@ -112,7 +108,9 @@ def test_alpha_is_recovered(alpha):
     scales = np.exp(1.0 / alpha * cells.log_masses + 0.5 * t)
     f = line_function(cells, scales * rng.standard_normal(scales.size))
     y = f + 0.02 * rng.standard_normal(f.size)
-    model = StableNNRegressor("sample", "sample", n_chains=2, random_state=0)
+    model = StableNNRegressor(
+        "sample", "sample", n_chains=2, n_posterior_draws=500, normalize_X=False, random_state=0
+    )
     model.fit(cells.x[:, None], y)
     low, high = np.quantile(model.alpha_draws_, [0.01, 0.99])
     assert low <= alpha <= high
@@ -131,11 +129,12 @@ def test_nu_of_a_gaussian_process_agrees_with_quadrature(n_features):
         2.0,
         "sample",
         noise_variance=0.09,
+        normalize_X=False,
         normalize_y=False,
         n_chains=2,
         n_warmup=100,
         thin=3,
-        n_draws=200,
+        n_posterior_draws=400,
         random_state=0,
     ).fit(X, y)
     log_nu = np.linspace(-6, 8, 800)
@@ -164,3 +163,17 @@ def test_values_are_checked():
     for name in ("alpha", "nu"):
         with pytest.raises(ValueError, match=name):
             StableNNRegressor(**{name: "learn"}).fit(X, y)
+
+
+def test_every_proposal_changes_what_is_sampled():
+    """Also where ν alone is: two fifths of its proposals used to be the present value."""
+    rng = np.random.default_rng(0)
+    cells = LineCells(np.linspace(-1, 1, 5)[:, None])
+    for alpha, nu in ((1.1, None), (None, 1.0), (None, None)):
+        prior = Prior(alpha, nu, 0.0)
+        state = cells.start(prior, rng)
+        state.alpha[0] = 1.1
+        moves = HyperMoves(prior, cells.log_masses, state, rng)
+        changed = [moves._propose() != (1.1, state.log_nu[0]) for _ in range(300)]
+        # Steps on the grid of α round to zero now and then.
+        assert np.mean(changed) > (0.99 if alpha else 0.7)

@@ -2,15 +2,17 @@
 
 import numpy as np
 import pytest
+from chains import draws_at, run_chain
 from scipy import stats
 
 from skbayesnn import StableNNRegressor
-from skbayesnn.numerics.diagnostics import effective_sample_size
 from skbayesnn.numerics.stable_laws import sample_log_positive_stable
-from skbayesnn.stable.chain import Prior, make_problem
-from skbayesnn.stable.face_cells import MAX_JOINT_POINTS, FaceCells
-from skbayesnn.stable.line_cells import LineCells
-from skbayesnn.stable.units import UnitCells
+from skbayesnn.stable.diagnostics import effective_sample_size
+from skbayesnn.stable.partitions.base import Draws
+from skbayesnn.stable.partitions.line import LineCells
+from skbayesnn.stable.partitions.plane.partition import MAX_JOINT_POINTS, FaceCells
+from skbayesnn.stable.partitions.sampled import UnitCells
+from skbayesnn.stable.samplers.problem import Prior
 
 N_DRAWS = 3000
 
@@ -26,16 +28,9 @@ def prior_draws(prior, log_masses, rng):
     return spread * rng.standard_normal(shape), log_scales
 
 
-def always(problem):
-    """The problem of every draw."""
-    return lambda draw: problem
-
-
-def without_data(cells, prior):
-    """A problem whose noise, of a standard deviation of 1e4, hides the function."""
-    n = len(cells.sign_matrix())
-    problem = make_problem(prior, cells.log_masses, np.zeros(n), np.full(n, 1e-8), 0.0)
-    return always(problem)
+def hidden(n):
+    """Targets and counts of rows whose noise, of a standard deviation of 1e4, hides f."""
+    return np.zeros(n), np.full(n, 1e-8)
 
 
 def statistics(f):
@@ -59,20 +54,13 @@ def test_the_prior_on_the_line(alpha, old):
     prior, old = Prior(alpha, 1.0, 0.0), np.array(old)
     # Several in a cell, on both sides of infinity, and an old one among them.
     new = np.array([-3.0, -1.5, -0.9, 0.0, 0.1, 0.4, 0.5, 0.58, 1.0, 30.0])
-    cells = LineCells(old[:, None])
+    cells = LineCells(old[:, None], *hidden(old.size))
     _, log_scales = prior_draws(prior, cells.log_masses, rng)
-    f = cells.sample(
-        without_data(cells, prior),
-        log_scales.astype(np.float32),
-        np.zeros(N_DRAWS),
-        np.arange(N_DRAWS),
-        new[:, None],
-        rng,
-    )
+    f = cells.sample(draws_at(prior, N_DRAWS, log_scales=log_scales), new[:, None], rng)
     together = np.unique(np.concatenate([old, new]))
     joint = LineCells(together[:, None])
     weights, _ = prior_draws(prior, joint.log_masses, rng)
-    expected = joint.sign_matrix() @ weights.T
+    expected = joint.features(None) @ weights.T
     assert_same_law(f, expected[np.searchsorted(together, new)])
 
 
@@ -83,16 +71,15 @@ def test_the_prior_in_the_plane(alpha):
     old = np.array([[-0.5, -0.5], [-0.5, 0.5], [0.5, -0.5], [0.5, 0.5]])
     # Collinear with old ones, old ones, the same twice, near ones, and one far away.
     new = np.array([[0, 0], [0.5, 0.5], [0, 0], [0.1, 0], [0.1, 0.7], [-0.5, 0], [9, 9]], float)
-    cells = FaceCells(old)
-    draws = np.hstack(prior_draws(prior, cells.log_masses, rng)).astype(np.float32)
-    f = cells.sample(
-        without_data(cells, prior), draws, np.zeros(N_DRAWS), np.arange(N_DRAWS), new, rng
-    )
+    cells = FaceCells(old, *hidden(4))
+    weights, log_scales = prior_draws(prior, cells.log_masses, rng)
+    draws = draws_at(prior, N_DRAWS, weights=weights, log_scales=log_scales)
+    f = cells.sample(draws, new, rng)
     np.testing.assert_array_equal(f[0], f[2])
     together, place = np.unique(np.concatenate([old, new]), axis=0, return_inverse=True)
     joint = FaceCells(together)
     weights, _ = prior_draws(prior, joint.log_masses, rng)
-    expected = (joint.sign_matrix() @ weights.T)[place[len(old) :]]
+    expected = (joint.features(None) @ weights.T)[place[len(old) :]]
     keep = [0, 1, 3, 4, 5, 6]
     assert_same_law(f[keep], expected[keep])
 
@@ -102,24 +89,26 @@ def test_joint_draws_reproduce_old_points():
     rng = np.random.default_rng(0)
     X = np.unique(rng.integers(0, 4, size=(10, 2)), axis=0) / 1.0
     cells, prior = FaceCells(X), Prior(1.2, 1.0, 0.0)
-    draws = np.hstack(prior_draws(prior, cells.log_masses, rng)).astype(np.float32)[:5]
+    weights, log_scales = (a[:5] for a in prior_draws(prior, cells.log_masses, rng))
+    draws = draws_at(prior, 5, weights=weights, log_scales=log_scales)
     new = np.concatenate([X, rng.normal(size=(5, 2))])
-    f = cells.sample(without_data(cells, prior), draws, np.zeros(5), np.array([3, 0]), new, rng)
-    weights = draws[[3, 0], : cells.log_masses.size].astype(float)
-    np.testing.assert_allclose(f[: len(X)], cells.sign_matrix() @ weights.T, atol=1e-12)
+    f = cells.sample(draws.take([3, 0]), new, rng)
+    np.testing.assert_allclose(f[: len(X)], cells.features(None) @ weights[[3, 0]].T, atol=1e-12)
 
 
 def test_sampled_cells_share_their_values():
     rng = np.random.default_rng(0)
-    cells = UnitCells(rng.normal(size=(10, 3)), 30, rng)
+    cells = UnitCells(rng.normal(size=(10, 3)), n_units=30)
+    planes = cells.draw_planes(rng)
     new = rng.normal(size=(2, 3))
     new = np.array([new[0], new[0] + 1e-9, new[1]])
     weights = rng.standard_normal((8, 30)).astype(np.float32)
-    f = cells.sample(None, weights, np.zeros(8), np.array([7, 2, 7]), new, rng)
+    draws = draws_at(Prior(1.1, 1.0, 0.0), 8, weights=weights, planes=planes[None])
+    f = cells.sample(draws.take([7, 2, 7]), new, rng)
     np.testing.assert_array_equal(f[0], f[1])
     np.testing.assert_array_equal(f[:, 0], f[:, 2])
     assert (f[0] != f[2]).all()
-    np.testing.assert_allclose(f[:, 1], cells.features(new, cells.planes) @ weights[2], rtol=1e-6)
+    np.testing.assert_allclose(f[:, 1], cells.values(new, planes) @ weights[2], rtol=1e-6)
 
 
 @pytest.mark.parametrize("alpha", [0.8, 1.5])
@@ -132,25 +121,15 @@ def test_differences_agree_with_a_chain_on_training_and_test_points(alpha):
     prior = Prior(alpha, 1.0, np.log(0.09))
 
     def chains(inputs, targets, counts, n_draws):
-        cells = LineCells(inputs[:, None])
-        problem = make_problem(prior, cells.log_masses, targets, counts, 0.0)
-        records = []
-        for seed in range(4):
-            sweep, record = cells.new_chain(
-                problem, prior, np.arange(inputs.size), n_draws, 4, np.random.default_rng(seed)
-            )
-            sweep(-1000, 1000 + record.log_noise.size)
-            records.append(record)
-        return cells, problem, records
+        cells = LineCells(inputs[:, None], targets, counts)
+        every = np.arange(inputs.size)
+        return cells, [run_chain(cells, prior, every, n_draws, 4, seed, 1000) for seed in range(4)]
 
-    cells, problem, records = chains(x, y, np.ones(12), 500)
-    log_scales = np.concatenate([r.cells for r in records])
-    noise = np.full(len(log_scales), np.log(0.09))
-    chosen = np.arange(len(log_scales))
-    f = cells.sample(always(problem), log_scales, noise, chosen, new[:, None], rng)
+    cells, records = chains(x, y, np.ones(12), 500)
+    f = cells.sample(Draws.of_records(records), new[:, None], rng)
     together = np.concatenate([x, new])
     order = np.argsort(together)
-    _, _, joint = chains(
+    _, joint = chains(
         together[order],
         np.concatenate([y, np.zeros(new.size)])[order],
         np.concatenate([np.ones(12), np.full(new.size, 1e-30)])[order],
@@ -176,7 +155,13 @@ def test_margins_are_those_of_the_predictive_distribution(n_features, options):
     X = rng.uniform(-2, 2, size=(15, n_features))
     y = np.where(X[:, 0] > 0.3, 50.0, 20.0) + 3 * rng.standard_normal(15)
     model = StableNNRegressor(
-        n_warmup=100, n_draws=400, thin=2, n_chains=2, n_units=50, random_state=0, **options
+        n_warmup=100,
+        n_posterior_draws=800,
+        thin=2,
+        n_chains=2,
+        n_units=50,
+        random_state=0,
+        **options,
     ).fit(X, y)
     new = np.concatenate([X[:2], rng.uniform(-3, 3, size=(6, n_features))])
     draws = model.sample_y(new, 1600, random_state=1)
@@ -194,7 +179,9 @@ def test_margins_are_those_of_the_predictive_distribution(n_features, options):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_too_many_rows_in_the_plane_are_refused():
     X = np.random.default_rng(0).normal(size=(MAX_JOINT_POINTS, 2))
-    model = StableNNRegressor(n_warmup=5, n_draws=5, n_chains=1, thin=1).fit(X[:10], X[:10, 0])
+    model = StableNNRegressor(n_warmup=5, n_posterior_draws=5, n_chains=1, thin=1).fit(
+        X[:10], X[:10, 0]
+    )
     with pytest.raises(ValueError, match=r"10 \+ 1000. Use fewer rows, or predict_distribution"):
         model.sample_y(X + 1.0)
     assert model.predict_distribution(X + 1.0).sample(2, 0).shape == (MAX_JOINT_POINTS, 2)

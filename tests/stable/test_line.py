@@ -2,12 +2,16 @@
 
 import numpy as np
 import pytest
+from chains import draws_at, run_chain
 from kernels import arc_cosine_kernel, gaussian_process
+from scipy.special import ndtr
 
 from skbayesnn.numerics.random import spawn_generators
-from skbayesnn.stable import line
-from skbayesnn.stable.chain import Prior, make_problem
-from skbayesnn.stable.line_cells import LineCells
+from skbayesnn.numerics.stable_laws import log_densities
+from skbayesnn.stable.diagnostics import effective_sample_size
+from skbayesnn.stable.partitions.line import LineCells
+from skbayesnn.stable.samplers import line
+from skbayesnn.stable.samplers.problem import Prior
 
 
 def sign_matrix(n):
@@ -109,19 +113,10 @@ def test_covariance_is_the_arc_cosine_kernel():
 def test_gaussian_limit_is_the_gaussian_process(inputs):
     x = np.array(inputs)
     y = np.sin(3 * x) + x
-    counts = np.ones(x.size)
     prior = Prior(2.0, 1.7, np.log(0.05))
-    cells = LineCells(x[:, None])
-    problem = make_problem(prior, cells.log_masses, y, counts, 0.0)
+    cells = LineCells(x[:, None], y)
     new = np.concatenate([np.linspace(-5, 5, 41), x, [-1e6, 1e6, 0.0]])[:, None]
-    mean, var = cells.predict(
-        problem,
-        np.zeros((1, x.size), np.float32),
-        np.log([0.05]),
-        np.array([0.5]),
-        new,
-        np.zeros(1),
-    )
+    mean, var = cells.predict(draws_at(prior, 1, log_scales=np.zeros((1, x.size))), new)
     expected, expected_var = gaussian_process(x[:, None], y, new, 0.05, 1.7)
     np.testing.assert_allclose(mean[:, 0], expected, atol=1e-8)
     np.testing.assert_allclose(var[:, 0], expected_var, atol=1e-8)
@@ -131,17 +126,74 @@ def test_predictions_at_the_inputs_are_the_moments():
     rng = spawn_generators(0, 1)[0]
     x = np.sort(rng.normal(size=8))
     y = rng.normal(size=8)
-    cells = LineCells(x[:, None])
-    problem = make_problem(Prior(1.1, 1.0, None), cells.log_masses, y, np.ones(8), 0.0)
+    cells = LineCells(x[:, None], y)
     log_scales = rng.normal(size=(3, 8)).astype(np.float32)
     log_noise = np.array([-2.0, -1.0, 0.0])
-    mean, var = cells.predict(
-        problem, log_scales, log_noise, np.full(3, 0.3), x[:, None], np.zeros(3)
-    )
+    draws = draws_at(Prior(1.1, 1.0, 0.0), 3, log_scales=log_scales, log_noise=log_noise)
+    mean, var = cells.predict(draws, x[:, None])
     for d in range(3):
         noise = np.full(8, np.exp(log_noise[d]))
         expected, expected_var, _ = line.function_moments(
-            y, noise, 4 * np.exp(problem.log_units + log_scales[d])
+            y, noise, 4 * np.exp(cells.problem(1.1, 0.0).log_units + log_scales[d])
         )
         np.testing.assert_allclose(mean[:, d], expected, atol=1e-12)
         np.testing.assert_allclose(var[:, d], expected_var, atol=1e-12)
+
+
+def test_the_evidence_is_finite_however_far_the_steps():
+    """Two pieces that know nothing of each other: a step of 1e60 is as good as any above."""
+    rng = np.random.default_rng(0)
+    y, counts = rng.normal(size=8), np.ones(8)
+
+    def change(step):
+        steps = np.full(8, 0.3)
+        steps[[2, 5]] = step
+        assert step < np.inf
+        values = [line.log_evidence(y, counts, 0.5, v, y[0], steps) for v in (-1.0, -1.5)]
+        return values[1] - values[0]
+
+    largest = 4 * np.exp(line.MAX_LOG_VARIANCE)
+    assert change(largest) == pytest.approx(change(1e60), rel=1e-9)
+    # A chain there still moves its noise: f_0 far from y keeps all else out of its way.
+    cells, prior = LineCells(np.arange(8.0)[:, None], y), Prior(1.1, 1.0, None)
+    state = cells.start(prior, rng)
+    state.log_variances[:] = 720.0
+    steps = 4 * np.exp(np.minimum(state.log_variances, line.MAX_LOG_VARIANCE))
+    moved = [line._move_noise(y, counts, 0.5, 8.0, -2.0, y[0], steps, rng) for _ in range(100)]
+    assert np.sum(np.array(moved) != -2.0) > 10
+
+
+@pytest.mark.parametrize("alpha", [0.8, 1.6])
+def test_one_distinct_row_has_the_law_of_its_integral(alpha):
+    """f_0 and log σ² of five targets at one input, against a sum over log s and log σ²."""
+    y, counts, within = 0.7, 5.0, 0.4
+    cells, prior = (
+        LineCells(np.zeros((1, 1)), np.array([y]), np.array([counts])),
+        Prior(alpha, 1.0, None),
+    )
+    cells.within = within
+    record = run_chain(cells, prior, np.zeros(1, int), 30_000, 1, 0, 1000)
+    table = cells.problem(alpha, 0.0).table
+    t = np.linspace(table.t_left, table.t_left + 60, 1500)
+    x = np.linspace(np.log(1e-10), 25, 1200)
+    noise, v = np.exp(x)[:, None], np.exp(t)
+    log_weight = log_densities(t, table) - 0.5 * (
+        np.log(v + noise / counts) + y**2 / (v + noise / counts)
+    )
+    log_weight = log_weight - 0.5 * (within / noise + (counts - 1) * np.log(noise))
+    log_weight = log_weight + (x - np.log1p(np.exp(2 * x)))[:, None]
+    weight = np.exp(log_weight - log_weight.max())
+    weight /= weight.sum()
+    cdf = np.cumsum(weight.sum(axis=1))
+    effective = effective_sample_size(np.column_stack([record.log_noise, record.f])[None])
+    for level in (0.1, 0.3, 0.5, 0.7, 0.9):
+        share = np.mean(record.log_noise < np.interp(level, cdf, x))
+        error = np.sqrt(level * (1 - level) / effective[0])
+        assert abs(share - level) < 4 * error
+    # f_0 given both is Gaussian.
+    keep = v / (v + noise / counts)
+    for at in (0.0, 0.4, 0.7, 1.0):
+        z = (at - keep * y) / np.sqrt(keep * noise / counts)
+        expected = (weight * ndtr(z)).sum()
+        error = np.sqrt(expected * (1 - expected) / effective[1])
+        assert abs(np.mean(record.f[:, 0] < at) - expected) < 4 * error

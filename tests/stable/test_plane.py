@@ -5,9 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skbayesnn.stable import plane
-from skbayesnn.stable.plane_arrangement import HIGH, LOW, OPENED, corner_table, sweep
-from skbayesnn.stable.plane_split import locate, refine
+from skbayesnn.stable.partitions.plane import cells as plane
+from skbayesnn.stable.partitions.plane.arrangement import HIGH, LOW, OPENED, corner_table, sweep
+from skbayesnn.stable.partitions.plane.split import locate, refine
 
 
 def square(ends, n):

@@ -2,19 +2,21 @@
 
 import numpy as np
 import pytest
+from chains import FixedUnits, run_chain
 from kernels import arc_cosine_kernel, gaussian_process
 from scipy import stats
 
 from skbayesnn import StableNNRegressor
-from skbayesnn.numerics.diagnostics import effective_sample_size
 from skbayesnn.numerics.stable_laws import sample_log_positive_stable
 from skbayesnn.predictive import PredictiveMixture
-from skbayesnn.stable import plane
-from skbayesnn.stable.chain import Prior, make_problem
-from skbayesnn.stable.face_cells import FaceCells
-from skbayesnn.stable.line import line_log_masses
-from skbayesnn.stable.line_cells import LineCells
-from skbayesnn.stable.units import UnitCells
+from skbayesnn.stable.diagnostics import effective_sample_size
+from skbayesnn.stable.partitions.base import Draws
+from skbayesnn.stable.partitions.line import LineCells
+from skbayesnn.stable.partitions.plane import cells as plane
+from skbayesnn.stable.partitions.plane.partition import FaceCells
+from skbayesnn.stable.partitions.sampled import UnitCells
+from skbayesnn.stable.samplers.line import line_log_masses
+from skbayesnn.stable.samplers.problem import Prior
 
 
 def draw_prior_weights(prior, log_masses, rng):
@@ -53,27 +55,17 @@ def calibration_ranks(make_cells, signs, n_repeats, alpha, n_levels):
     ranks = np.empty((n_repeats, 3), dtype=int)
     for repeat in range(n_repeats):
         cells = make_cells(rng)
-        n = cells_rows(cells)
+        n = len(cells.rows)
         # σ² is half-Cauchy; beyond 1e4 no data are left to speak of, but the law holds.
         log_noise = np.log(np.abs(rng.standard_cauchy()))
         weights, _ = draw_prior_weights(prior, cells.log_masses, rng)
         f = signs(cells, weights)
-        y = f + np.exp(0.5 * log_noise) * rng.standard_normal(n)
-        problem = make_problem(prior, cells.log_masses, y, np.ones(n), 0.0)
+        cells.y = f + np.exp(0.5 * log_noise) * rng.standard_normal(n)
         monitored = np.array([0, n // 2])
-        sweep, record = cells.new_chain(
-            problem, prior, monitored, n_levels - 1, 20, np.random.default_rng(repeat)
-        )
-        sweep(-200, 200 + record.log_noise.size)
+        record = run_chain(cells, prior, monitored, n_levels - 1, 20, repeat, 200)
         kept = np.column_stack([record.f, record.log_noise])[record.thin - 1 :: record.thin]
         ranks[repeat] = (kept < [f[0], f[n // 2], log_noise]).sum(axis=0)
     return ranks
-
-
-def cells_rows(cells):
-    if isinstance(cells, FaceCells):
-        return len(cells.arrangement.points)
-    return cells.x.size if isinstance(cells, LineCells) else len(cells.sign_matrix())
 
 
 def assert_uniform(ranks, n_levels):
@@ -98,8 +90,8 @@ def test_simulation_based_calibration_on_the_line(alpha):
 def test_simulation_based_calibration_of_sampled_units(n_units):
     """With fewer and with more units than rows: the two linear systems of a joint draw."""
     ranks = calibration_ranks(
-        lambda rng: UnitCells(rng.normal(size=(8, 2)), n_units, rng),
-        lambda cells, weights: cells.sign_matrix() @ weights,
+        lambda rng: FixedUnits(rng, rng.normal(size=(8, 2)), n_units=n_units),
+        lambda cells, weights: cells.features(cells.planes) @ weights,
         100,
         1.2,
         8,
@@ -132,34 +124,19 @@ def test_predictions_agree_with_a_chain_on_training_and_test_points(alpha):
 
     def chains(inputs, targets, counts):
         prior = Prior(alpha, 1.0, np.log(0.09))
-        cells = LineCells(inputs[:, None])
-        problem = make_problem(prior, cells.log_masses, targets, counts, 0.0)
-        records = []
-        for seed in range(4):
-            sweep, record = cells.new_chain(
-                problem, prior, np.arange(inputs.size), 1500, 8, np.random.default_rng(seed)
-            )
-            sweep(-1000, 1000 + record.log_noise.size)
-            records.append(record)
-        return cells, problem, records
+        cells = LineCells(inputs[:, None], targets, counts)
+        every = np.arange(inputs.size)
+        return cells, [run_chain(cells, prior, every, 1500, 8, seed, 1000) for seed in range(4)]
 
-    cells, problem, records = chains(x, y, np.ones(12))
-    log_scales = np.concatenate([r.cells for r in records])
-    n_draws = len(log_scales)
-    split_levels = (rng.permutation(n_draws) + 0.5) / n_draws
-    means, variances = cells.predict(
-        problem,
-        log_scales,
-        np.full(n_draws, np.log(0.09)),
-        split_levels,
-        new[:, None],
-        np.zeros(n_draws),
-    )
+    cells, records = chains(x, y, np.ones(12))
+    draws = Draws.of_records(records)
+    n_draws = draws.alpha.size
+    means, variances = cells.predict(draws, new[:, None])
     mixture = PredictiveMixture(np.full(n_draws, 1 / n_draws), means, variances)
 
     together = np.concatenate([x, new])
     order = np.argsort(together)
-    _, _, joint = chains(
+    _, joint = chains(
         together[order],
         np.concatenate([y, np.zeros(new.size)])[order],
         np.concatenate([np.ones(12), np.full(new.size, 1e-30)])[order],
@@ -183,35 +160,21 @@ def test_predictions_in_the_plane_agree_with_a_chain_on_training_and_test_points
     prior = Prior(alpha, 1.0, np.log(0.09))
 
     def chains(points, targets, counts):
-        cells = FaceCells(points)
-        problem = make_problem(prior, cells.log_masses, targets, counts, 0.0)
-        records = []
-        for seed in range(4):
-            sweep, record = cells.new_chain(
-                problem, prior, np.arange(len(points)), 400, 10, np.random.default_rng(seed)
-            )
-            sweep(-500, 500 + record.log_noise.size)
-            records.append(record)
-        return cells, problem, records
+        cells = FaceCells(points, targets, counts)
+        every = np.arange(len(points))
+        return cells, [run_chain(cells, prior, every, 400, 10, seed, 500) for seed in range(4)]
 
-    cells, problem, records = chains(X, y, np.ones(len(X)))
-    draws = np.concatenate([r.cells for r in records])
-    n_draws = len(draws)
-    means, variances = cells.predict(
-        problem,
-        draws,
-        np.full(n_draws, np.log(0.09)),
-        (rng.permutation(n_draws) + 0.5) / n_draws,
-        new,
-        np.zeros(n_draws),
-    )
+    cells, records = chains(X, y, np.ones(len(X)))
+    draws = Draws.of_records(records)
+    n_draws = draws.alpha.size
+    means, variances = cells.predict(draws, new)
     mixture = PredictiveMixture(np.full(n_draws, 1 / n_draws), means, variances)
 
     together = np.concatenate([X, new])
     points, place = np.unique(together, axis=0, return_inverse=True)
     targets, counts = np.zeros(len(points)), np.full(len(points), 1e-12)
     targets[place[: len(X)]], counts[place[: len(X)]] = y, 1.0
-    _, _, joint = chains(points, targets, counts)
+    _, joint = chains(points, targets, counts)
     f = np.stack([r.f for r in joint])[:, :, place[len(X) :]]
     below = (f[..., None] < mixture.quantile(levels)).mean(axis=(0, 1))
     own = np.stack([r.f for r in records])
@@ -230,7 +193,14 @@ def test_gaussian_limit_of_the_estimator_in_the_plane(n):
     y = np.sin(2 * X[:, 0]) + X[:, 1]
     new = np.concatenate([rng.normal(size=(30, 2)), X, 100 * rng.normal(size=(5, 2))])
     model = StableNNRegressor(
-        2.0, 1.3, noise_variance=0.04, normalize_y=False, n_warmup=0, n_draws=5, n_chains=1
+        2.0,
+        1.3,
+        noise_variance=0.04,
+        normalize_X=False,
+        normalize_y=False,
+        n_warmup=0,
+        n_posterior_draws=5,
+        n_chains=1,
     )
     with pytest.warns(match="converged"):
         model.fit(X, y)
@@ -246,7 +216,14 @@ def test_gaussian_limit_of_the_estimator():
     y = np.sin(2 * X[:, 0])
     new = np.linspace(-4, 4, 50)[:, None]
     model = StableNNRegressor(
-        2.0, 1.3, noise_variance=0.04, normalize_y=False, n_warmup=0, n_draws=5, n_chains=1
+        2.0,
+        1.3,
+        noise_variance=0.04,
+        normalize_X=False,
+        normalize_y=False,
+        n_warmup=0,
+        n_posterior_draws=5,
+        n_chains=1,
     )
     with pytest.warns(match="converged"):
         model.fit(X, y)
@@ -258,18 +235,21 @@ def test_gaussian_limit_of_the_estimator():
 
 def test_sampled_cells_tend_to_the_kernel_at_the_monte_carlo_rate():
     X = np.random.default_rng(0).normal(size=(12, 3))
-    exact = arc_cosine_kernel(X, X)
+    rows = UnitCells(X, n_units=1).rows
+    exact = arc_cosine_kernel(rows, rows)
     errors = []
     for n_units in (1000, 16_000):
         repeats = []
         for seed in range(20):
-            signs = UnitCells(X, n_units, np.random.default_rng(seed)).sign_matrix()
+            cells = UnitCells(X, n_units=n_units)
+            signs = cells.features(cells.draw_planes(np.random.default_rng(seed)))
             repeats.append(signs @ signs.T / n_units - exact)
         errors.append(np.sqrt(np.mean(np.square(repeats))))
     # Sixteen times the units, a quarter of the error; 20 x 66 pairs fix it to a few percent.
     assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.2)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_sampled_cells_at_alpha_two_are_the_gaussian_process():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 3))
@@ -278,10 +258,11 @@ def test_sampled_cells_at_alpha_two_are_the_gaussian_process():
     model = StableNNRegressor(
         2.0,
         noise_variance=0.04,
+        normalize_X=False,
         normalize_y=False,
         n_units=20_000,
         n_warmup=0,
-        n_draws=100,
+        n_posterior_draws=200,
         n_chains=2,
         thin=1,
         random_state=0,

@@ -8,7 +8,7 @@ from skbayesnn.numerics.stable_laws import (
     positive_stable_table,
     sample_log_positive_stable,
 )
-from skbayesnn.stable.splitting import split_draws, split_share, splitting_workspace
+from skbayesnn.stable.partitions.bridge import split_draws, split_share, splitting_workspace
 
 LEVELS = np.array([0.02, 0.25, 0.5, 0.75, 0.98])
 

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from chains import run_chain
 from kernels import erf_kernel, gaussian_process
 from scipy import stats
 from sklearn.gaussian_process.kernels import RBF
@@ -11,11 +12,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skbayesnn import StableNNRegressor
 from skbayesnn.numerics.stable_laws import sample_log_positive_stable
-from skbayesnn.stable import weight_chain
-from skbayesnn.stable.chain import Prior, make_problem, start_state
-from skbayesnn.stable.unit_blocks import draw_in_blocks
-from skbayesnn.stable.unit_moves import propose_planes
-from skbayesnn.stable.units import BIAS_SCALES, UnitCells
+from skbayesnn.stable.partitions.base import Draws
+from skbayesnn.stable.partitions.sampled import BIAS_SCALES, UnitCells
+from skbayesnn.stable.samplers import units as moving_units
+from skbayesnn.stable.samplers.problem import Prior
+from skbayesnn.stable.samplers.unit_blocks import draw_in_blocks
+from skbayesnn.stable.samplers.units import propose_planes
 
 SMOOTH = {"erf": erf_kernel, "cosine": RBF()}
 unconverged = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -30,7 +32,7 @@ def oblique(n, n_features, seed=0):
 
 
 def short(**parameters):
-    defaults = {"n_chains": 2, "n_warmup": 40, "n_draws": 20, "thin": 1, "n_units": 30}
+    defaults = {"n_chains": 2, "n_warmup": 40, "n_posterior_draws": 40, "thin": 1, "n_units": 30}
     return StableNNRegressor(**{"random_state": 0, **defaults, **parameters})
 
 
@@ -59,22 +61,19 @@ def calibration_ranks(n_units, activation, alpha, n_repeats, n_levels, thin):
     ranks = np.empty((n_repeats, 3), dtype=int)
     for repeat in range(n_repeats):
         X, new = rng.normal(size=(6, 2)), rng.normal(size=(1, 2))
-        cells = UnitCells(X, n_units, rng, activation, 0.7, True)
+        cells = UnitCells(X, n_units=n_units, activation=activation, bias_scale=0.7, moving=True)
+        planes = cells.draw_planes(rng)
         log_noise = np.log(np.abs(rng.standard_cauchy()))
         t = [sample_log_positive_stable(alpha / 2, rng) for _ in range(n_units)]
         weights = np.exp(cells.log_masses / alpha + 0.5 * np.array(t))
         weights *= rng.standard_normal(n_units)
-        f = cells.sign_matrix() @ weights
-        f_new = cells.features(new, cells.planes) @ weights
-        y = f + np.exp(0.5 * log_noise) * rng.standard_normal(6)
+        f = cells.features(planes) @ weights
+        f_new = cells.values(new, planes) @ weights
+        cells.y = f + np.exp(0.5 * log_noise) * rng.standard_normal(6)
         prior = Prior(alpha, 1.0, None)
-        problem = make_problem(prior, cells.log_masses, y, np.ones(6), 0.0)
-        sweep, record = cells.new_chain(
-            problem, prior, np.array([0]), n_levels - 1, thin, np.random.default_rng(repeat)
-        )
-        sweep(-6 * thin, 6 * thin + record.log_noise.size)
+        record = run_chain(cells, prior, np.array([0]), n_levels - 1, thin, repeat, 6 * thin)
         log_noises = record.log_noise[thin - 1 :: thin]
-        drawn, _ = cells.predict(problem, record.cells, log_noises, None, new, None)
+        drawn, _ = cells.predict(Draws.of_records([record]), new)
         kept = np.column_stack([record.f[thin - 1 :: thin, 0], drawn[0], log_noises])
         ranks[repeat] = (kept < [f[0], f_new[0], log_noise]).sum(axis=0)
     return ranks
@@ -93,8 +92,8 @@ def test_a_block_is_what_the_dense_algebra_says():
     features, proposals = rng.standard_normal((2, n_units, n))
     y = 2.0 * features[3] + 0.3 * rng.standard_normal(n)
     prior = Prior(1.3, 1.0, np.log(0.09))
-    problem = make_problem(prior, np.full(n_units, -np.log(n_units)), y, np.ones(n), 0.0)
-    state = start_state(problem, prior, rng)
+    cells = UnitCells(rng.standard_normal((n, 2)), y, n_units=n_units)
+    problem, state = cells.problem(1.3, 0.0), cells.start(prior, rng)
 
     def dense():
         return np.linalg.inv(
@@ -113,17 +112,29 @@ def test_a_block_is_what_the_dense_algebra_says():
     assert (state.log_variances != old).mean() > 0.5
 
 
+@unconverged
 @pytest.mark.parametrize("rows_in_blocks", [1500, 0])
 def test_moving_units_agree_with_the_exact_cells_of_the_line(rows_in_blocks, monkeypatch):
     """Both ways of moving, with enough units that the law is that of infinitely many."""
-    monkeypatch.setattr(weight_chain, "_MAX_ROWS_IN_BLOCKS", rows_in_blocks)
+    monkeypatch.setattr(moving_units, "_MAX_ROWS_IN_BLOCKS", rows_in_blocks)
     rng = np.random.default_rng(0)
     x = np.linspace(-2, 2, 15)[:, None]
     y = np.where(x[:, 0] > 0.3, 1.0, -1.0) + 0.2 * rng.standard_normal(15)
-    options = {"noise_variance": 0.04, "normalize_y": False, "random_state": 0}
+    options = {
+        "noise_variance": 0.04,
+        "normalize_X": False,
+        "normalize_y": False,
+        "random_state": 0,
+    }
     exact = StableNNRegressor(**options).fit(x, y)
     moving = StableNNRegressor(
-        move_units=True, n_units=150, n_chains=4, n_warmup=100, n_draws=80, thin=3, **options
+        move_units=True,
+        n_units=150,
+        n_chains=4,
+        n_warmup=100,
+        n_posterior_draws=320,
+        thin=3,
+        **options,
     ).fit(x, y)
     assert moving.r_hat_.max() < 1.05
     new = np.array([[-2.4], [-1.1], [0.1], [0.4], [1.5], [2.3]])
@@ -138,10 +149,10 @@ def test_moving_units_agree_with_the_exact_cells_of_the_line(rows_in_blocks, mon
 
 @pytest.mark.parametrize("activation", SMOOTH)
 def test_smooth_units_tend_to_their_kernel(activation):
-    X = np.random.default_rng(0).normal(size=(10, 3))
+    X = np.unique(np.random.default_rng(0).normal(size=(10, 3)), axis=0)
     bias_scale = {"erf": 1.7, "cosine": BIAS_SCALES["cosine"]}[activation]
-    cells = UnitCells(X, 200_000, np.random.default_rng(1), activation, bias_scale)
-    features = cells.sign_matrix()
+    cells = UnitCells(X, n_units=200_000, activation=activation, bias_scale=bias_scale)
+    features = cells.features(cells.draw_planes(np.random.default_rng(1)))
     expected = erf_kernel(X, X, 1.7) if activation == "erf" else RBF()(X)
     # The standard error of a mean of 200,000 products of size one is 0.0023 or less.
     np.testing.assert_allclose(features @ features.T / 200_000, expected, atol=4 * 0.0023)
@@ -157,10 +168,11 @@ def test_smooth_units_at_alpha_two_are_the_gaussian_process(activation):
         alpha=2.0,
         activation=activation,
         noise_variance=0.04,
+        normalize_X=False,
         normalize_y=False,
         n_units=10_000,
         n_warmup=0,
-        n_draws=100,
+        n_posterior_draws=200,
     ).fit(X, y)
     predictive = model.predict_distribution(new)
     mean, var = gaussian_process(X, y, new, 0.04, kernel=SMOOTH[activation])
@@ -174,7 +186,7 @@ def test_moving_units_find_what_frozen_ones_miss():
     X, y = oblique(240, 5)
     errors = {}
     for moving in (True, False):
-        model = short(move_units=moving, n_units=200, n_warmup=150, n_draws=40)
+        model = short(move_units=moving, n_units=200, n_warmup=150, n_posterior_draws=80)
         model.fit(X[:140], y[:140])
         errors[moving] = model.predict_distribution(X[140:]).crps(y[140:]).mean()
     # In six seeds the ratio lay between 0.45 and 0.59.
@@ -245,10 +257,8 @@ def test_what_cannot_be():
 def test_units_that_are_zero_everywhere_do_no_harm():
     """erf(b + w · x) without a slope: inputs and biases of scales near zero."""
     X, y = oblique(20, 3)
-    cells = UnitCells(1e-170 * X, 10, np.random.default_rng(0), "erf", 1e-170, True)
-    prior = Prior(1.2, 1.0, None)
-    problem = make_problem(prior, cells.log_masses, y, np.ones(20), 0.0)
-    sweep, record = cells.new_chain(problem, prior, np.arange(20), 20, 1, np.random.default_rng(0))
-    sweep(-20, 40)
+    options = {"n_units": 10, "activation": "erf", "bias_scale": 1e-170, "moving": True}
+    cells = UnitCells(1e-170 * X, y, **options)
+    record = run_chain(cells, Prior(1.2, 1.0, None), np.arange(20), 20, 1, 0, 20)
     assert np.isfinite(record.f).all()
-    assert np.isfinite(record.cells).all()
+    assert np.isfinite(record.weights).all()

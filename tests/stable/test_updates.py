@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skbayesnn.numerics.stable_laws import log_density, positive_stable_table
-from skbayesnn.stable.updates import (
+from skbayesnn.stable.samplers.scales import (
     draw_log_noise,
     draw_log_variance,
     propose_log_variance,

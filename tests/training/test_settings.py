@@ -55,5 +55,5 @@ def test_classes_are_spread_evenly_where_there_are_enough():
 
 
 def test_one_row_cannot_be_held_out_and_trained_on():
-    with pytest.raises(ValueError, match="at least 2 samples .* early_stopping=False"):
+    with pytest.raises(ValueError, match=r"at least 2 samples .* early_stopping=False"):
         hold_out(1, 0.1, np.random.default_rng(0))

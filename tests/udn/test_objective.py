@@ -1,15 +1,20 @@
 """The fused gradient of eq. 7 against numerical differentiation of plain numpy."""
 
+from itertools import product
+
 import numpy as np
 import pytest
-from scipy.special import log_softmax
+from scipy.special import log_softmax, logsumexp
+from scipy.stats import norm, t
 
-from skbayesnn.udn.layers import VARIANCE_UNIT, Architecture
+from skbayesnn.udn.layers import Architecture
+from skbayesnn.udn.likelihoods import VARIANCE_UNIT, Likelihood
 from skbayesnn.udn.network import Network
 from skbayesnn.udn.objective import gradient, run_steps, shrink
 
 DEPTH, N = 3, 5
 Q = np.array([0.2, 0.5, 0.3])
+LAWS = ["gaussian", "heteroscedastic", "student_t"]
 KINDS = ["dense", "residual", "convolutional"]
 
 
@@ -18,13 +23,15 @@ def make(kind, likelihood, dtype=np.float64):
     rng = np.random.default_rng(0)
     height, width = (3, 2) if kind == "convolutional" else (1, 1)
     n_inputs = 2 * height * width
-    variances = 2 if likelihood == "gaussian" else 0
-    architecture = Architecture(kind, n_inputs, 4, 2 + (not variances), variances, height, width)
+    law = Likelihood(
+        likelihood, 3 if likelihood == "softmax" else 2, 1 + 2 * (likelihood == "mixture")
+    )
+    architecture = Architecture(kind, n_inputs, 4, law, height, width)
     network = Network(architecture, rng, weight_scale=0.7, dtype=dtype)
     network.grow(DEPTH)
     network.theta += 0.3 * rng.normal(size=network.theta.size).astype(dtype)
     X = rng.normal(size=(N, n_inputs)).astype(dtype)
-    if variances:
+    if likelihood != "softmax":
         targets = rng.normal(size=(N, 2)).astype(dtype)
     else:
         targets = rng.integers(3, size=(N, 1)).astype(dtype)
@@ -32,14 +39,23 @@ def make(kind, likelihood, dtype=np.float64):
 
 
 def log_likelihoods(network, X, targets, weights):
-    """Weighted log-likelihood of each depth, from the numpy forward pass."""
-    outputs = network.outputs(X, DEPTH)
-    if network.architecture.n_variances:
-        s = network.log_variances(DEPTH)[:, None, :]
-        terms = -0.5 * ((outputs - targets) ** 2 * np.exp(-s) + s + np.log(2 * np.pi))
-        return terms.sum(axis=2) @ weights
-    p = log_softmax(outputs, axis=2)
-    return p[:, np.arange(N), targets[:, 0].astype(int)] @ weights
+    """Weighted log-likelihood of each depth, from the numpy forward pass and scipy's densities."""
+    outputs, shared = network.outputs(X, DEPTH), network.shared(DEPTH)[:, None]
+    name = network.architecture.likelihood.name
+    noise = 1e-6 + np.exp(shared[..., :2, None])
+    if name == "softmax":
+        p = log_softmax(outputs, axis=2)
+        return p[:, np.arange(N), targets[:, 0].astype(int)] @ weights
+    if name == "gaussian":
+        return norm.logpdf(targets, outputs, np.exp(0.5 * shared)).sum(axis=2) @ weights
+    columns = outputs.reshape(DEPTH, N, 2, -1)
+    if name == "student_t":
+        place, scale = columns[..., 0], np.sqrt(np.exp(2 * columns[..., 1]) + noise[..., 0])
+        return t.logpdf(targets, 1 + np.exp(shared[..., 2:]), place, scale).sum(axis=2) @ weights
+    logits, means, log_scales = np.split(columns[..., :-1], 3, axis=-1)
+    means = means + columns[..., -1:]
+    terms = norm.logpdf(targets[:, :, None], means, np.sqrt(np.exp(2 * log_scales) + noise))
+    return logsumexp(terms + log_softmax(logits, axis=3), axis=3).sum(axis=2) @ weights
 
 
 def loss(network, X, targets, weights):
@@ -68,8 +84,9 @@ def exact_gradient(network, X, targets, weights):
     return network.gradient.copy(), totals
 
 
-@pytest.mark.parametrize("likelihood", ["softmax", "gaussian"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("kind", "likelihood"), [*product(KINDS, ["softmax", "mixture"]), *product(["dense"], LAWS)]
+)
 def test_gradient(kind, likelihood):
     data = make(kind, likelihood)
     network = data[0]
@@ -97,14 +114,14 @@ def test_float32_agrees_with_float64(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_new_layers_change_no_output(kind):
     network, X, _, _ = make(kind, "gaussian")
-    network.set_log_variances(np.full((DEPTH, 2), [-1.0, 0.5]))
+    network.set_noise(np.full((DEPTH, 2), [-1.0, 0.5]))
     before, value = network.outputs(X, DEPTH), network.divergence(DEPTH)[-1]
     network.grow(DEPTH + 2)
     after = network.outputs(X, DEPTH + 2)
     np.testing.assert_array_equal(after[:DEPTH], before)
     for k in (DEPTH, DEPTH + 1):
         np.testing.assert_allclose(after[k], before[-1], atol=1e-12)
-        np.testing.assert_allclose(network.log_variances(k + 1)[-1], [-1.0, 0.5])
+        np.testing.assert_allclose(network.shared(k + 1)[-1], [-1.0, 0.5])
     if kind == "dense":  # and a new dense layer costs nothing either
         np.testing.assert_allclose(network.divergence(DEPTH + 1)[-1], value)
 
@@ -124,18 +141,18 @@ def test_heads_step_at_full_weight_and_unused_blocks_stay():
 
 def test_noise_can_be_held():
     network, X, targets, weights = make("dense", "gaussian", np.float32)
-    before = network.log_variances(DEPTH)
+    before = network.shared(DEPTH)
     for learn in (False, True):
         # Neither the data nor its prior may pull at a noise that is held.
-        network.learn_noise_by_gradient(learn)
+        network.learn_noise(learn)
         run_steps(network, DEPTH, Q, np.ones(DEPTH), X, targets, weights, N, 0.01, N)
-        same = np.array_equal(network.log_variances(DEPTH), before)
+        same = np.array_equal(network.shared(DEPTH), before)
         assert same is not learn
 
 
 def test_variance_unit_speeds_up_the_noise():
     network, X, targets, weights = make("dense", "gaussian", np.float32)
-    before = network.log_variances(DEPTH)
+    before = network.shared(DEPTH)
     run_steps(network, DEPTH, Q, np.ones(DEPTH), X, targets, weights, N, 0.01, N)
-    change = np.abs(network.log_variances(DEPTH) - before)
+    change = np.abs(network.shared(DEPTH) - before)
     np.testing.assert_allclose(change, 0.01 * float(VARIANCE_UNIT), rtol=0.02)

@@ -1,0 +1,45 @@
+"""
+One answer from several models
+==============================
+
+Which model is right for a table is hard to say beforehand. A stack asks rows that the models were
+not fitted to: the weights of the pooled predictive distribution are those with the best log score
+there. Members may be any regressors: here one of this package, a Bayesian linear model and a random
+forest of scikit-learn, on the diabetes data that scikit-learn ships.
+"""
+
+import matplotlib.pyplot as plt
+from sklearn.datasets import load_diabetes
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import BayesianRidge
+from sklearn.model_selection import train_test_split
+
+from skbayesnn import StackingDistributionRegressor, UDNRegressor
+from skbayesnn.metrics import crps_scorer, log_predictive_density_scorer
+from skbayesnn.plotting import PredictiveDensityDisplay, StackingWeightsDisplay
+
+X, y = load_diabetes(return_X_y=True)
+X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.25, random_state=0)
+
+members = [
+    ("network", UDNRegressor()),
+    ("linear", BayesianRidge()),
+    ("forest", RandomForestRegressor(200, min_samples_leaf=3)),
+]
+stack = StackingDistributionRegressor(members, random_state=0, n_jobs=2).fit(X_train, y_train)
+
+# %%
+# The forest predicts points alone: the stack gives it the law of its out-of-fold errors.
+
+for name, weight in zip(stack.names_, stack.weights_, strict=True):
+    print(f"{name:>8}  {weight:.2f}")
+print(f"log density {log_predictive_density_scorer(stack, X_test, y_test):.3f}")
+print(f"CRPS {-crps_scorer(stack, X_test, y_test):.2f}")
+
+# %%
+# Weights beside what each member scored, and what the stack predicts for three patients.
+
+_, (left, right) = plt.subplots(1, 2, figsize=(10, 3.5), layout="constrained")
+StackingWeightsDisplay.from_estimator(stack, ax=left)
+PredictiveDensityDisplay.from_estimator(stack, X_test[:3], y_test[:3], ax=right)
+plt.show()

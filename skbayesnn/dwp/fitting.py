@@ -1,0 +1,151 @@
+"""What ``fit`` and ``partial_fit`` do with rows that have passed all checks."""
+
+import copy
+
+import numpy as np
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from skbayesnn._validation import check_sample_weight
+from skbayesnn.dwp.inference import Inference, SparseInference
+from skbayesnn.dwp.model import Model
+from skbayesnn.dwp.plan import make_plan
+from skbayesnn.dwp.scales import Scales
+from skbayesnn.numerics.random import spawn_generators
+from skbayesnn.training.loop import CallbackTasks, train
+from skbayesnn.training.settings import hold_out, holds_out
+
+
+def _number(total):
+    """A sum of weights, as an int where it is one."""
+    return int(total) if total == int(total) else float(total)
+
+
+class Training:
+    """Training of an estimator, and its fitted attributes."""
+
+    def _fit_rows(self, X, y, weights):
+        generators = spawn_generators(self.random_state, 5)
+        train_rows, held_out = slice(None), None
+        if holds_out(self, automatic=False):
+            train_rows, other = hold_out(len(X), self.validation_fraction, generators[3])
+        scales = self._scales(X[train_rows], y[train_rows], weights[train_rows])
+        everything = scales.inputs(X), scales.targets(y), weights
+        rows = [part[train_rows] for part in everything]
+        if holds_out(self, automatic=False):
+            held_out = [part[other] for part in everything]
+        plan = make_plan(self, rows[0])
+        self._y_ndim, self._model = y.ndim, self._start(scales, rows, plan, generators)
+        tasks = CallbackTasks(self, X, y, plan.n_epochs, self._fitted_so_far)
+        self.loss_curve_, self.validation_scores_, self.n_iter_ = [], [], 0
+        for phase in plan.phases:
+            settings = phase.settings
+            if phase.inference is SparseInference:  # what callbacks predict with from now on
+                self._model.condition_on(*rows, "sparse")
+            inference = phase.inference(
+                self._model, *rows,
+                rows[2].sum(), self.n_draws, settings.n_epochs * settings.n_batches,
+                held_out=held_out, **phase.options,
+            )  # fmt: skip
+            record = train(
+                inference,
+                n_epochs=settings.n_epochs,
+                learning_rate=self.learning_rate,
+                generator=generators[4],
+                batch_size=settings.batch_size,
+                schedule=self.schedule,
+                early_stopping=settings.early_stopping,
+                patience=settings.patience,
+                tol=self.tol,
+                score_every=settings.score_every,
+                callbacks=tasks,
+            )
+            self._record(record)
+            inference.warn(stacklevel=4)
+            if record.stopped_by_callback:
+                break
+        self.n_samples_seen_ = _number(rows[2].sum())
+        self._adam = None  # a stream that goes on from here starts with fresh moments
+        if plan.output == "sparse" or held_out is not None:
+            self._model.condition_on(*everything, plan.output)
+        self._publish()
+        tasks.finish()
+
+    def _fit_batch(self, X, y, weights, first):
+        scales = self._scales(X, y, weights) if first else self._model.scales
+        n_targets = 1 if y.ndim == 1 else y.shape[1]
+        if n_targets != scales.n_targets:
+            raise ValueError(
+                f"y has {n_targets} targets, but {scales.n_targets} at the first call."
+            )
+        rows = scales.inputs(X), scales.targets(y), weights
+        plan = make_plan(self, rows[0], stream=True)
+        if first:
+            generators = spawn_generators(self.random_state, 5)
+            self._y_ndim = y.ndim
+            self._model = self._start(scales, rows, plan, generators)
+            self.loss_curve_, self.validation_scores_, self.n_iter_ = [], [], 0
+            self.n_samples_seen_, self._adam = 0, None
+        else:
+            self._model = copy.deepcopy(self._model)  # should what follows fail
+            self._model.leave_rows()
+        self.n_samples_seen_ = _number(self.n_samples_seen_ + weights.sum())
+        settings = plan.phases[0].settings
+        inference = Inference(
+            self._model, *rows,
+            self.n_samples_seen_, self.n_draws, settings.n_batches, late=1.0, annealed=0.0,
+        )  # fmt: skip
+        if self._adam is not None:
+            inference.adam = copy.deepcopy(self._adam)
+        record = train(
+            inference,
+            n_epochs=1,
+            learning_rate=self.learning_rate,
+            generator=self._model.generator,
+            batch_size=settings.batch_size,
+            schedule="constant",
+        )
+        self._adam = inference.adam
+        self._record(record)
+        self._publish()
+        inference.warn(stacklevel=4)
+
+    def _record(self, record):
+        self.loss_curve_ = self.loss_curve_ + record.losses
+        self.validation_scores_ = self.validation_scores_ + record.scores
+        self.n_iter_ += record.n_epochs
+
+    def _validated(self, X, y, sample_weight, reset):
+        """Rows that have a weight, and their weights."""
+        X, y = validate_data(
+            self, X, y, dtype=np.float64, order="C", y_numeric=True, multi_output=True, reset=reset
+        )
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = column_or_1d(y, warn=True)
+        rows, weights = check_sample_weight(sample_weight, X)
+        return X[rows], y[rows].astype(np.float64), weights
+
+    def _scales(self, X, y, weights):
+        return Scales(X, y, weights, self.normalize_X, self.normalize_y)
+
+    def _start(self, scales, rows, plan, generators):
+        return Model(
+            scales, *rows, plan, generators,
+            n_layers=self.n_layers,
+            degrees_of_freedom=self.degrees_of_freedom,
+            posterior=self.posterior,
+            n_posterior_draws=self.n_posterior_draws,
+        )  # fmt: skip
+
+    def _publish(self):
+        for name, value in self._fitted_so_far().items():
+            setattr(self, name, value)
+
+    def _fitted_so_far(self):
+        """Attributes with which the estimator predicts as it stands."""
+        model = self._model.freeze()
+        out = {"_model": model, "_y_ndim": self._y_ndim, "n_features_in_": self.n_features_in_}
+        out.update(model.attributes())
+        if self._y_ndim == 1:
+            for name in ("noise_variance_", "signal_variance_"):
+                out[name] = float(out[name][0])
+        return out

@@ -1,0 +1,178 @@
+"""Scorers for scikit-learn's model selection: callables ``(estimator, X, y, sample_weight)``."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils.metadata_routing import MetadataRequest
+
+from skbayesnn._typing import ArrayLike
+from skbayesnn.base import score_rows
+from skbayesnn.metrics.scores import (
+    interval_coverage,
+    mean_interval_score,
+    mean_interval_width,
+    mean_pinball_loss,
+    weighted_mean,
+)
+from skbayesnn.predictive import PredictiveMixture, central_levels
+
+
+@dataclass(frozen=True)
+class _Scorer:
+    """What scikit-learn's metadata routing asks of a scorer."""
+
+    _weight_request: bool | str | None = field(default=None, kw_only=True, repr=False)
+
+    def set_score_request(self, *, sample_weight: bool | str | None) -> Self:
+        """Say whether scoring takes weights, where metadata routing is enabled.
+
+        Parameters
+        ----------
+        sample_weight : bool, str or None
+            True to take those called "sample_weight"; False to ignore them; None to raise an
+            error where there are some; or the name under which to take them.
+
+        Returns
+        -------
+        scorer : object
+            Another scorer; this one does not change.
+        """
+        return replace(self, _weight_request=sample_weight)
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """The request, as scikit-learn's routing reads it."""
+        request = MetadataRequest(owner=self)
+        request.score.add_request(param="sample_weight", alias=self._weight_request)
+        return request
+
+
+@dataclass(frozen=True)
+class DistributionScorer(_Scorer):
+    """Scorer of the predictive distribution: the mean of a score of each row.
+
+    Parameters
+    ----------
+    row_score : callable
+        ``row_score(distribution, y_true)``, of shape (n_samples,): a method of
+        :class:`~skbayesnn.predictive.PredictiveMixture`, or a function like one.
+    sign : {1, -1}, default=1
+        -1 for a loss.
+
+    Examples
+    --------
+    >>> from skbayesnn.metrics import crps_scorer
+    >>> crps_scorer
+    DistributionScorer(row_score=crps, sign=-1)
+    """
+
+    row_score: Callable
+    sign: int = 1
+
+    def __call__(self, estimator, X, y, sample_weight=None):
+        """Score predictions of y at X; TypeError where ``predict`` has no distribution."""
+
+        def predicted(rows):
+            return predict_with(estimator, rows, return_distribution=True)
+
+        return self.sign * weighted_mean(score_rows(predicted, self.row_score, X, y), sample_weight)
+
+    def __repr__(self):
+        return f"DistributionScorer(row_score={self.row_score.__name__}, sign={self.sign})"
+
+
+@dataclass(frozen=True)
+class PinballScorer(_Scorer):
+    """Scorer of predicted quantiles: the mean pinball loss with its sign changed.
+
+    Parameters
+    ----------
+    quantiles : tuple of float, default=(0.05, 0.25, 0.5, 0.75, 0.95)
+        Levels in (0, 1).
+
+    Examples
+    --------
+    >>> from skbayesnn.metrics import PinballScorer
+    >>> PinballScorer((0.1, 0.9))
+    PinballScorer(quantiles=(0.1, 0.9))
+    """
+
+    quantiles: tuple = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+    def __call__(self, estimator, X, y, sample_weight=None):
+        """Score predictions of y at X; TypeError where ``predict`` has no quantiles."""
+        predicted = predict_with(estimator, X, quantiles=self.quantiles)
+        return -mean_pinball_loss(y, predicted, self.quantiles, sample_weight=sample_weight)
+
+
+@dataclass(frozen=True)
+class IntervalScorer(_Scorer):
+    """Scorer of central prediction intervals.
+
+    Parameters
+    ----------
+    kind : {"score", "coverage", "width"}, default="score"
+        The mean interval score or the mean width with its sign changed, or the coverage
+        as it is. Only the interval score is for model selection: the widest intervals
+        have the greatest coverage, and the narrowest the least width.
+    coverage : float, default=0.9
+        Nominal coverage, in (0, 1).
+
+    Examples
+    --------
+    >>> from skbayesnn.metrics import IntervalScorer
+    >>> IntervalScorer("coverage", 0.5)
+    IntervalScorer(kind='coverage', coverage=0.5)
+    """
+
+    kind: str = "score"
+    coverage: float = 0.9
+
+    def __post_init__(self):
+        if self.kind not in ("score", "coverage", "width"):
+            raise ValueError(f"kind must be 'score', 'coverage' or 'width'. Got {self.kind!r}.")
+        central_levels(self.coverage)
+
+    def __call__(self, estimator, X, y, sample_weight=None):
+        """Score predictions of y at X; TypeError where ``predict`` has no quantiles."""
+        interval = predict_with(estimator, X, quantiles=central_levels(self.coverage))
+        if self.kind == "coverage":
+            return interval_coverage(y, interval, sample_weight=sample_weight)
+        if self.kind == "width":
+            return -mean_interval_width(interval, sample_weight=sample_weight)
+        return -mean_interval_score(y, interval, self.coverage, sample_weight=sample_weight)
+
+
+def predict_with(estimator: BaseEstimator, X: ArrayLike, **keyword: Any) -> Any:
+    """Predict with a keyword, by the best estimator where a search is given or ends a pipeline."""
+    if isinstance(estimator, Pipeline) and hasattr(estimator[-1], "best_estimator_"):
+        for _, transformer in estimator.steps[:-1]:
+            X = X if transformer in (None, "passthrough") else transformer.transform(X)
+        estimator = estimator[-1]
+    try:
+        return getattr(estimator, "best_estimator_", estimator).predict(X, **keyword)
+    except TypeError as error:
+        # The words of Python for a function, and of scikit-learn's metadata routing.
+        if "got an unexpected keyword" not in str(error) and "got unexpected arg" not in str(error):
+            raise
+        raise TypeError(
+            f"{type(estimator).__name__} cannot be scored by this scorer: its predict does "
+            f"not take {next(iter(keyword))!r}. Use a regressor of skbayesnn, or a pipeline "
+            "that ends in one."
+        ) from error
+
+
+#: Mean log predictive density.
+log_predictive_density_scorer = DistributionScorer(PredictiveMixture.logpdf)
+#: Continuous ranked probability score, sign changed.
+crps_scorer = DistributionScorer(PredictiveMixture.crps, -1)
+#: Pinball loss at five levels, sign changed.
+pinball_scorer = PinballScorer()
+#: Interval score of 90 % intervals, sign changed.
+interval_scorer = IntervalScorer("score")
+#: Coverage of 90 % intervals.
+interval_coverage_scorer = IntervalScorer("coverage")
+#: Mean width of 90 % intervals, sign changed.
+interval_width_scorer = IntervalScorer("width")

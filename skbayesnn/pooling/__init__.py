@@ -1,0 +1,1 @@
+"""Predictive distributions of several estimators as one: ensembles and stacks."""

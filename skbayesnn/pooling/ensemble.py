@@ -1,0 +1,218 @@
+"""``EnsembleRegressor``: several fits of one model from different seeds, as one mixture.
+
+A linear pool, f(y) = (1/K) Σ_k f_k(y), of what K copies predict: a deep ensemble
+(Lakshminarayanan, Pritzel and Blundell, NeurIPS 2017). It helps most where a fit is a single
+optimum among many, as it is for the networks of unbounded depth.
+"""
+
+from copy import deepcopy
+from numbers import Integral
+from typing import Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, is_regressor
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.parallel import Parallel, delayed
+
+from skbayesnn._safety import whole_or_not_at_all
+from skbayesnn._typing import ArrayLike, Seed
+from skbayesnn._validation import (
+    N_JOBS,
+    InvalidParameterError,
+    Options,
+    check_parameters,
+    check_sample_weight,
+    positive,
+)
+from skbayesnn.base import POINT_ESTIMATES
+from skbayesnn.pooling.laws import MemberLaw
+from skbayesnn.pooling.linear_pool import LinearPoolMixin
+from skbayesnn.pooling.members import final_step, fit_member, with_seed
+
+
+def _can_go_on(ensemble):
+    members = getattr(ensemble, "estimators_", [ensemble.estimator])
+    return hasattr(members[0], "partial_fit")
+
+
+class EnsembleRegressor(
+    CallbackSupportMixin,
+    LinearPoolMixin,
+    MetaEstimatorMixin,
+    RegressorMixin,
+    BaseEstimator,
+):
+    """Several fits of one regressor of this package, pooled into one distribution.
+
+    Every member is fitted to all rows, from a seed of its own. The predictive distribution is
+    the equal mixture of theirs: the disagreement of the members widens it.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A regressor of this package, or a pipeline that ends in one.
+    n_estimators : int, default=5
+        Number of members.
+    point_estimate : {"mean", "median"} or None, default=None
+        What ``predict`` returns of the predictive distribution. None for what the members
+        return of theirs.
+    n_jobs : int or None, default=None
+        Cores to use; None for one, or what a joblib context says. The result does not depend
+        on it. Members are fitted side by side.
+    random_state : int, numpy.random.RandomState or None, default=None
+        Seed of all that is random. The members' seeds are drawn from it and replace every
+        ``random_state`` in ``estimator``.
+
+    Attributes
+    ----------
+    estimators_ : list of estimator
+        The fitted members.
+    n_features_in_ : int
+        Number of inputs.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the inputs, where X has them all as strings.
+
+    See Also
+    --------
+    sklearn.ensemble.VotingClassifier : With ``voting="soft"``, the same for classifiers.
+
+    References
+    ----------
+    B. Lakshminarayanan, A. Pritzel and C. Blundell, "Simple and scalable predictive
+    uncertainty estimation using deep ensembles", NeurIPS 2017.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skbayesnn import EnsembleRegressor, UDNRegressor
+    >>> X = np.linspace(-2, 2, 100)[:, None]
+    >>> y = np.sin(3 * X[:, 0]) + 0.1 * np.random.default_rng(0).normal(size=100)
+    >>> model = EnsembleRegressor(UDNRegressor(max_iter=50), n_estimators=2, random_state=0)
+    >>> mean, std = model.fit(X, y).predict(X, return_std=True)
+    >>> mean.shape, len(model.estimators_)
+    ((100,), 2)
+    """
+
+    def __init__(
+        self,
+        estimator: BaseEstimator,
+        *,
+        n_estimators: int = 5,
+        point_estimate: Literal["mean", "median"] | None = None,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.point_estimate = point_estimate
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags = inner.input_tags
+        tags.target_tags.multi_output = inner.target_tags.multi_output
+        return tags
+
+    def _check_parameters(self):
+        check_parameters(
+            self,
+            {
+                "n_estimators": [positive(Integral)],
+                "point_estimate": [*POINT_ESTIMATES, Options((None,))],
+                "n_jobs": N_JOBS,
+            },
+        )
+        if not is_regressor(self.estimator) or not hasattr(
+            final_step(self.estimator), "predict_distribution"
+        ):
+            raise InvalidParameterError(
+                "The 'estimator' parameter of EnsembleRegressor must be a regressor of skbayesnn "
+                f"or a pipeline that ends in one. Got {self.estimator!r} instead."
+            )
+
+    def _new_members(self):
+        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_estimators)
+        return [with_seed(self.estimator, seed) for seed in seeds]
+
+    def _train(self, members, method, X, y, sample_weight, contexts):
+        if sample_weight is not None:
+            check_sample_weight(sample_weight, X)
+        self.estimators_ = Parallel(n_jobs=self.n_jobs)(
+            delayed(fit_member)(member, method, X, y, sample_weight, context, self)
+            for member, context in zip(members, contexts, strict=True)
+        )
+        first = self.estimators_[0]
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(first, name):
+                setattr(self, name, getattr(first, name))
+        y = np.asarray(y)
+        self._y_ndim = 2 if y.ndim == 2 and y.shape[1] > 1 else 1
+        return self
+
+    @with_callbacks
+    @whole_or_not_at_all
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit every member to all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Several targets where the estimator takes them.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weight of each row, for every member.
+
+        Returns
+        -------
+        self : EnsembleRegressor
+
+        Raises
+        ------
+        InvalidParameterError
+            A parameter is outside its range, or ``estimator`` does not predict distributions.
+        """
+        self._check_parameters()
+        members = self._new_members()
+        root = self._init_callback_context(max_subtasks=len(members), sequential_subtasks=False)
+        root.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        contexts = [root.subcontext(task_name="member", task_id=i) for i in range(len(members))]
+        self._train(members, "fit", X, y, sample_weight, contexts)
+        root.call_on_fit_task_end(estimator=self, X=X, y=y)
+        return self
+
+    @available_if(_can_go_on)
+    @whole_or_not_at_all
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Go on with every member, on new rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weight of each row, for every member.
+
+        Returns
+        -------
+        self : EnsembleRegressor
+        """
+        self._check_parameters()
+        # Copies go on: where one fails, all members stay as they were.
+        fitted = hasattr(self, "estimators_")
+        members = deepcopy(self.estimators_) if fitted else self._new_members()
+        return self._train(members, "partial_fit", X, y, sample_weight, [None] * len(members))
+
+    def _point_estimate(self):
+        if self.point_estimate is None:
+            return final_step(self.estimators_[0])._point_estimate()
+        return self.point_estimate
+
+    def _pool(self):
+        laws = [MemberLaw(member) for member in self.estimators_]
+        return laws, np.full(len(laws), 1.0 / len(laws))

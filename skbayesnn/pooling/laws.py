@@ -1,0 +1,155 @@
+"""What a member of a stack predicts, as a ``PredictiveMixture``, whatever kind of regressor it is.
+
+=============================  ===================================================================
+a regressor with               has the predictive distribution
+=============================  ===================================================================
+``predict(return_distribution  the one that it returns
+=True)``
+``predict(return_std=True)``   a Gaussian
+``predict(quantiles=…)``       a hundred Gaussians of equal weight a row, at the quantiles of levels
+                               0.005, 0.015, …, 0.995, as wide as Silverman's rule has it for a
+                               tenth of the training rows, or as the quantiles lie apart
+no more than ``predict``       its prediction plus an error, see :class:`ErrorLaw`
+=============================  ===================================================================
+
+The last two know nothing beyond what they saw: one Gaussian as wide as all targets, with the
+weight that one more row has beside n, stands for that.
+"""
+
+import inspect
+
+import numpy as np
+
+from skbayesnn.pooling.members import final_step
+from skbayesnn.predictive import PredictiveMixture
+
+_N_LEVELS = 100
+LEVELS = (np.arange(_N_LEVELS) + 0.5) / _N_LEVELS
+"""Levels of the quantiles that stand for a distribution."""
+
+_LEAST_WIDTH = 1e-3
+"""Least width of a Gaussian at a quantile, in standard deviations of the targets: ties of the
+training targets would otherwise be point masses."""
+
+_GROUPS, _ROWS_A_GROUP = 10, 50
+"""Groups of rows by prediction, at most, and rows in each, at least, that tell the scale of a point
+regressor's errors."""
+
+
+def kind_of(estimator):
+    """How a member predicts: "distribution", "std", "quantiles" or "point"."""
+    step = final_step(estimator)
+    step = getattr(step, "best_estimator_", getattr(step, "estimator", step))
+    step = final_step(step)
+    if hasattr(step, "predict_distribution"):
+        return "distribution"
+    taken = inspect.signature(step.predict).parameters
+    if "return_std" in taken:
+        return "std"
+    return "quantiles" if "quantiles" in taken else "point"
+
+
+class TargetSpread:
+    """Location and spread of the training targets, and their number."""
+
+    def __init__(self, y, sample_weight=None):
+        self.mean = float(np.average(y, weights=sample_weight))
+        self.std = float(np.sqrt(np.average((y - self.mean) ** 2, weights=sample_weight))) or 1.0
+        self.n_rows = len(y) if sample_weight is None else float(np.sum(sample_weight))
+
+    def smooth(self, values, n_known):
+        """A density from quantiles at :data:`LEVELS`.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_samples, 100)
+        n_known : float
+            Rows that the quantiles of a row are known from. Silverman's rule turns it into the
+            width of a Gaussian; where quantiles lie further apart, theirs is half the distance
+            between the neighbours.
+        """
+        steps = np.diff(values, axis=1)
+        widths = np.empty(values.shape)
+        widths[:, 1:-1] = 0.5 * (steps[:, :-1] + steps[:, 1:])
+        widths[:, 0], widths[:, -1] = steps[:, 0], steps[:, -1]
+        quarter = _N_LEVELS // 4
+        between = values[:, -quarter - 1] - values[:, quarter]
+        spread = np.minimum(values.std(axis=1), between / 1.34)
+        least = 0.9 * spread * max(n_known, 1.0) ** -0.2
+        widths = np.maximum(widths, np.maximum(least, _LEAST_WIDTH * self.std)[:, None])
+        stray = 1.0 / (self.n_rows + 1.0)
+        weights = np.append(np.full(values.shape[1], (1.0 - stray) / values.shape[1]), stray)
+        n = len(values)
+        return PredictiveMixture(
+            weights,
+            np.column_stack([values, np.full(n, self.mean)]),
+            np.column_stack([widths**2, np.full(n, self.std**2)]),
+        )
+
+
+class ErrorLaw:
+    """Law of the errors of a point regressor, from rows that it was not fitted to.
+
+    An error is a scale times a standardised error. The scale is piecewise linear in the
+    prediction, through the mean absolute errors of ten groups of rows of similar predictions
+    (of fewer where groups would have less than fifty rows); the standardised errors of all
+    rows are exchangeable.
+
+    Parameters
+    ----------
+    predictions, errors : ndarray of shape (n_samples,)
+        Of rows held out.
+    """
+
+    def __init__(self, predictions, errors):
+        order = np.argsort(predictions, kind="stable")
+        n_groups = max(1, min(_GROUPS, len(order) // _ROWS_A_GROUP))
+        groups = np.array_split(order, n_groups)
+        knots = np.array([predictions[rows].mean() for rows in groups])
+        scales = np.array([np.abs(errors[rows]).mean() for rows in groups])
+        # Equal predictions that fill several groups have one scale.
+        self.knots, place = np.unique(knots, return_inverse=True)
+        self.scales = np.bincount(place, weights=scales) / np.bincount(place)
+        self.scales = np.maximum(self.scales, np.finfo(float).tiny)
+        own = np.interp(predictions, self.knots, self.scales)
+        self.quantiles = np.quantile(errors / own, LEVELS)
+        self.n_errors = len(errors)
+
+    def values(self, predictions):
+        """Quantiles at :data:`LEVELS` given predictions, (n_samples, 100)."""
+        scales = np.interp(predictions, self.knots, self.scales)
+        return predictions[:, None] + scales[:, None] * self.quantiles
+
+
+class MemberLaw:
+    """A fitted member and what turns its predictions into a distribution.
+
+    Parameters
+    ----------
+    member : estimator
+        Fitted.
+    spread : TargetSpread or None, default=None
+        Of the targets it was fitted to, for regressors that give quantiles or points.
+    errors : ErrorLaw or None, default=None
+        For point regressors.
+    """
+
+    def __init__(self, member, spread=None, errors=None):
+        self.member, self.spread, self.errors = member, spread, errors
+        if hasattr(member, "sample_y") and hasattr(member, "predict_distribution"):
+            self.sample_y = member.sample_y
+
+    def predict_distribution(self, X):
+        """The predictive distribution at X."""
+        kind = kind_of(self.member)
+        if kind == "distribution":
+            return self.member.predict(X, return_distribution=True)
+        if kind == "std":
+            mean, std = self.member.predict(X, return_std=True)
+            mean, std = (np.asarray(v, dtype=np.float64).reshape(-1, 1) for v in (mean, std))
+            return PredictiveMixture([1.0], mean, std**2)
+        if kind == "quantiles":
+            values = np.asarray(self.member.predict(X, quantiles=list(LEVELS)), dtype=np.float64)
+            return self.spread.smooth(values, 0.1 * self.spread.n_rows)
+        values = self.errors.values(np.asarray(self.member.predict(X), dtype=np.float64))
+        return self.spread.smooth(values, self.errors.n_errors)

@@ -1,0 +1,116 @@
+"""The linear pool f(y) = Σ_k w_k f_k(y): Gaussian mixtures are closed under it."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from skbayesnn._typing import ArrayLike, FloatArray, Seed
+from skbayesnn._validation import positive
+from skbayesnn.base import ProbabilisticRegressorMixin
+from skbayesnn.predictive import PredictiveMixture
+
+
+def linear_pool(mixtures, weights=None):
+    """Mixture of mixtures.
+
+    Parameters
+    ----------
+    mixtures : list of PredictiveMixture
+        At least one, all of the same rows.
+    weights : array-like of shape (n_mixtures,) or None, default=None
+        With sum one; None for equal ones.
+
+    Returns
+    -------
+    pool : PredictiveMixture
+        With the components of all.
+
+    Examples
+    --------
+    >>> from skbayesnn.predictive import PredictiveMixture
+    >>> low, high = (PredictiveMixture([1.0], [[m]], [[1.0]]) for m in (-1.0, 1.0))
+    >>> linear_pool([low, high], [0.25, 0.75]).mean()
+    array([0.5])
+    """
+    if weights is None:
+        weights = np.full(len(mixtures), 1.0 / len(mixtures))
+    # One row of weights serves all rows unless a member has weights of its own for each.
+    by_row = any(m.weights.ndim == 2 for m in mixtures)
+    parts = [
+        w * (np.broadcast_to(m.weights, m.means.shape) if by_row else m.weights)
+        for w, m in zip(weights, mixtures, strict=True)
+    ]
+    return PredictiveMixture(
+        np.concatenate(parts, axis=-1),
+        np.concatenate([m.means for m in mixtures], axis=1),
+        np.concatenate([m.variances for m in mixtures], axis=1),
+    )
+
+
+class LinearPoolMixin(ProbabilisticRegressorMixin):
+    """Predictions of a weighted pool of fitted members.
+
+    Subclasses define ``_pool()``, the members in use, each with ``predict_distribution`` and
+    perhaps ``sample_y``, and their weights, with sum one.
+    """
+
+    def predict_distribution(self, X: ArrayLike) -> PredictiveMixture | list[PredictiveMixture]:
+        """Predictive distribution: the members' distributions, pooled.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        distribution : PredictiveMixture, or list of PredictiveMixture
+            With the components of all members. A list of one mixture a target where there are
+            several.
+        """
+        check_is_fitted(self)
+        members, weights = self._pool()
+        parts = [member.predict_distribution(X) for member in members]
+        if isinstance(parts[0], PredictiveMixture):
+            return linear_pool(parts, weights)
+        return [linear_pool(of_target, weights) for of_target in zip(*parts, strict=True)]
+
+    def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: Seed = 0) -> FloatArray:
+        """Draw new observations, each sample from one member.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+        n_samples : int, default=1
+            Draws, jointly over the rows where the members draw jointly. Every member makes
+            its share of them, but for one more or less.
+        random_state : int, RandomState instance or None, default=0
+            Seed.
+
+        Returns
+        -------
+        draws : ndarray of shape (n_rows, n_samples)
+            In the units of y.
+
+        Raises
+        ------
+        ValueError
+            With several targets, or if ``n_samples`` is no positive integer.
+        """
+        self._refuse_several_targets("sample_y")
+        if n_samples not in positive(Integral):
+            raise ValueError(f"n_samples must be a positive int. Got {n_samples!r} instead.")
+        rng = check_random_state(random_state)
+        members, weights = self._pool()
+        # Systematic sampling: equal steps through the cumulative weights, from a random start.
+        levels = (rng.uniform() + np.arange(n_samples)) / n_samples
+        of_member = np.searchsorted(np.cumsum(weights)[:-1], levels, side="right")
+        parts = []
+        for k, count in enumerate(np.bincount(of_member, minlength=len(members))):
+            seed = rng.randint(2**31 - 1)
+            if count and hasattr(members[k], "sample_y"):
+                parts.append(members[k].sample_y(X, count, seed))
+            elif count:
+                parts.append(members[k].predict_distribution(X).sample(count, seed))
+        return np.concatenate(parts, axis=1)[:, rng.permutation(n_samples)]

@@ -1,0 +1,131 @@
+"""What the members of a stack predict for rows that they were not fitted to, and its scores."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skbayesnn._blocks import take_rows
+from skbayesnn.pooling.laws import ErrorLaw, MemberLaw, TargetSpread, kind_of
+from skbayesnn.pooling.members import fit_member
+from skbayesnn.pooling.weights import crps_matrix
+
+
+class FoldPrediction(NamedTuple):
+    """What one member predicts for the test rows of one fold.
+
+    Attributes
+    ----------
+    values : PredictiveMixture, ndarray of shape (n_test,) or Exception
+        Points where a regressor has no more; the error where it failed.
+    spread : TargetSpread
+        Of the targets it was fitted to.
+    member : estimator or None
+        Fitted, where it was asked for.
+    """
+
+    values: object
+    spread: TargetSpread
+    member: object
+
+
+def predict_fold(member, X, y, weights, train, test, keep, context, owner):
+    """Fit a member to some rows and predict others; see :class:`FoldPrediction`.
+
+    Parameters
+    ----------
+    member : estimator
+        Unfitted.
+    X : array-like of shape (n_samples, n_features)
+    y : ndarray of shape (n_samples,)
+    weights : ndarray of shape (n_samples,) or None
+    train, test : ndarray of int
+    keep : bool
+        Whether to return the fitted member.
+    context : sklearn.callback.CallbackContext
+    owner : estimator
+        What callbacks are told is fitted.
+    """
+    train_weights = None if weights is None else weights[train]
+    spread = TargetSpread(y[train], train_weights)
+    try:
+        fit_member(member, "fit", take_rows(X, train), y[train], train_weights, context, owner)
+        rows = take_rows(X, test)
+        if kind_of(member) == "point":
+            values = np.asarray(member.predict(rows), dtype=np.float64).reshape(len(test))
+        else:
+            values = MemberLaw(member, spread).predict_distribution(rows)
+    except Exception as error:  # whatever it is: it is reported, and the others go on
+        return FoldPrediction(error, spread, None)
+    return FoldPrediction(values, spread, member if keep else None)
+
+
+def error_law(folds, tests, y, without=None):
+    """The law of a point regressor's errors, perhaps without those of the rows that it judges.
+
+    Parameters
+    ----------
+    folds : list of FoldPrediction
+    tests : list of ndarray of int
+        Test rows of each fold.
+    y : ndarray of shape (n_samples,)
+    without : int or None, default=None
+        Number of a fold to leave out.
+    """
+    chosen = [f for f in range(len(folds)) if f != without]
+    predictions = np.concatenate([folds[f].values for f in chosen])
+    return ErrorLaw(predictions, y[np.concatenate([tests[f] for f in chosen])] - predictions)
+
+
+def mixtures_of(folds, tests, y):
+    """One mixture a fold; points become distributions by the errors in the other folds.
+
+    With a single fold the two halves of its rows judge each other.
+    """
+    if not isinstance(folds[0].values, np.ndarray):
+        return [fold.values for fold in folds], tests
+    if len(folds) == 1:
+        only, rows = folds[0], tests[0]
+        folds = [only._replace(values=only.values[half::2]) for half in (0, 1)]
+        tests = [rows[half::2] for half in (0, 1)]
+    laws = [error_law(folds, tests, y, without=f) for f in range(len(folds))]
+    return [
+        fold.spread.smooth(law.values(fold.values), law.n_errors)
+        for fold, law in zip(folds, laws, strict=True)
+    ], tests
+
+
+def log_densities_of(folds, tests, y):
+    """Log density of every row under one member, NaN for rows in no test fold.
+
+    Raises
+    ------
+    ValueError
+        A density is not finite.
+    """
+    out = np.full(len(y), np.nan)
+    for mixture, rows in zip(*mixtures_of(folds, tests, y), strict=True):
+        out[rows] = mixture.logpdf(y[rows])
+        if not np.isfinite(out[rows]).all():
+            raise ValueError("the log density of a row is not finite: a predicted spread is zero")
+    return out
+
+
+def pooled_crps_matrix(members, tests, y, weights):
+    """The matrix of :func:`~skbayesnn.pooling.weights.crps_matrix` over the rows of all folds.
+
+    Parameters
+    ----------
+    members : list of list of FoldPrediction
+    """
+    by_member = [mixtures_of(folds, tests, y) for folds in members]
+    finest = max((rows for _, rows in by_member), key=len)
+    total, matrix = 0.0, 0.0
+    for f, rows in enumerate(finest):
+        mixtures = [
+            mixtures[f] if len(mixtures) == len(finest) else mixtures[0][f::2]
+            for mixtures, _ in by_member
+        ]
+        row_weights = np.ones(len(rows)) if weights is None else weights[rows]
+        matrix = matrix + row_weights.sum() * crps_matrix(mixtures, y[rows], row_weights)
+        total += row_weights.sum()
+    return matrix / total

@@ -1,0 +1,411 @@
+"""``StackingDistributionRegressor``: predictive distributions of several models, stacked.
+
+Stacking of whole predictive distributions (Yao, Vehtari, Simpson and Gelman, Bayesian Analysis
+2018): weights of a linear pool that are best for rows that the members were not fitted to.
+"""
+
+import warnings
+from numbers import Integral
+from typing import Any, Literal, Self
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import (
+    BaseEstimator,
+    MetaEstimatorMixin,
+    RegressorMixin,
+    clone,
+    is_regressor,
+)
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.exceptions import FitFailedWarning
+from sklearn.model_selection import check_cv
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import (
+    check_array,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from skbayesnn._blocks import take_rows
+from skbayesnn._safety import whole_or_not_at_all
+from skbayesnn._typing import ArrayLike, Seed
+from skbayesnn._validation import (
+    BOOLEAN,
+    N_JOBS,
+    InvalidParameterError,
+    Options,
+    check_parameters,
+    check_sample_weight,
+)
+from skbayesnn.base import POINT_ESTIMATES
+from skbayesnn.pooling.default_members import default_members, default_splitter
+from skbayesnn.pooling.laws import MemberLaw, TargetSpread, kind_of
+from skbayesnn.pooling.linear_pool import LinearPoolMixin
+from skbayesnn.pooling.members import fit_member, weight_keyword, with_seed
+from skbayesnn.pooling.out_of_fold import (
+    error_law,
+    log_densities_of,
+    pooled_crps_matrix,
+    predict_fold,
+)
+from skbayesnn.pooling.weights import crps_weights, log_score_weights
+from skbayesnn.predictive import PredictiveMixture
+
+_LEAST_WEIGHT = 0.01
+"""Members below are dropped, so that predictions stay fast."""
+
+
+class StackingDistributionRegressor(
+    CallbackSupportMixin, LinearPoolMixin, MetaEstimatorMixin, RegressorMixin, BaseEstimator
+):
+    """Predictive distributions of several regressors, stacked into one.
+
+    Each member predicts every row by fits to other rows; the weights of the pool are those
+    with the best score over these predictions; then each member that has a weight is fitted
+    to all rows. The pool of the members' mixtures is a mixture of Gaussians again.
+
+    Members are any regressors. Those of this package give their distribution; others with
+    ``predict(return_std=True)`` a Gaussian; those with ``predict(quantiles=...)`` a smoothed
+    density through their quantiles; all others are given the law of their out-of-fold errors,
+    with a scale that depends on the prediction.
+
+    Parameters
+    ----------
+    estimators : list of (str, estimator) or None, default=None
+        Members with their names. None for a list that needs no choice, see
+        :func:`~skbayesnn.pooling.default_members.default_members`.
+    cv : int, cross-validation splitter, iterable of splits or None, default=None
+        How the rows are put into folds. None for a choice by the number of rows alone, with
+        the rows in random order: see
+        :func:`~skbayesnn.pooling.default_members.default_splitter`. A number gives, as
+        everywhere in scikit-learn, folds in the order of the rows.
+    objective : {"log_score", "crps"}, default="log_score"
+        What the weights maximise: the mean log predictive density, or minus the CRPS.
+    refit : bool, default=True
+        Fit to all rows at the end. With False the fits to the folds are pooled, which saves
+        a fit of each member and costs predictions of as many as there are folds.
+    point_estimate : {"mean", "median"}, default="median"
+        What ``predict`` returns of the predictive distribution.
+    n_jobs : int or None, default=None
+        Cores to use; None for one, or what a joblib context says. The result does not depend
+        on it. A task is the fit of one member to one fold.
+    random_state : int, numpy.random.RandomState or None, default=None
+        Seed of all that is random: the folds, and the members' own ``random_state`` where
+        that is None.
+
+    Attributes
+    ----------
+    names_ : list of str
+        Of all members.
+    weights_ : ndarray of shape (n_members,)
+        Of all members; 0 for those that failed or were dropped for a weight below 0.01.
+    estimators_ : list of estimator
+        The fitted members that have a weight; with ``refit=False`` a list of fits for each.
+    cv_log_densities_ : ndarray of shape (n_members, n_samples)
+        Log predictive density of each row under fits to other rows; NaN for rows that are in
+        no test fold, for rows without weight, and for members that failed.
+    failures_ : dict of str to str
+        What the members that failed said.
+    n_splits_ : int
+        Number of folds.
+    n_features_in_ : int
+        Number of inputs.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the inputs, where X has them all as strings.
+
+    See Also
+    --------
+    skbayesnn.EnsembleRegressor : One model from several seeds, with equal weights.
+    sklearn.ensemble.StackingRegressor : Stacks point predictions.
+
+    Notes
+    -----
+    Members that learn from few rows faster than others are favoured by few folds, since each
+    is judged by fits to a part of the rows.
+
+    References
+    ----------
+    Y. Yao, A. Vehtari, D. Simpson and A. Gelman, "Using stacking to average Bayesian predictive
+    distributions", Bayesian Analysis 2018.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.ensemble import RandomForestRegressor
+    >>> from sklearn.linear_model import BayesianRidge
+    >>> from skbayesnn import StackingDistributionRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-2, 2, (200, 1))
+    >>> y = 2 * X[:, 0] + 0.3 * rng.normal(size=200)
+    >>> members = [("line", BayesianRidge()), ("forest", RandomForestRegressor(20))]
+    >>> model = StackingDistributionRegressor(members, cv=3, random_state=0).fit(X, y)
+    >>> bool(model.weights_[0] > 0.8)
+    True
+    >>> model.predict_interval(X[:4]).shape
+    (4, 2)
+    """
+
+    def __init__(
+        self,
+        estimators: list[tuple[str, Any]] | None = None,
+        *,
+        cv: Any = None,
+        objective: Literal["log_score", "crps"] = "log_score",
+        refit: bool = True,
+        point_estimate: Literal["mean", "median"] = "median",
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+    ) -> None:
+        self.estimators = estimators
+        self.cv = cv
+        self.objective = objective
+        self.refit = refit
+        self.point_estimate = point_estimate
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        members = [pair[-1] for pair in self.estimators or []]
+        # What is no estimator is refused by name in fit.
+        inner = [get_tags(m).input_tags for m in members if hasattr(m, "__sklearn_tags__")]
+        tags.input_tags.sparse = bool(inner) and all(t.sparse for t in inner)
+        tags.input_tags.allow_nan = bool(inner) and all(t.allow_nan for t in inner)
+        return tags
+
+    def _check_parameters(self):
+        check_parameters(
+            self,
+            {
+                "objective": [Options(("log_score", "crps"))],
+                "refit": BOOLEAN,
+                "point_estimate": POINT_ESTIMATES,
+                "n_jobs": N_JOBS,
+            },
+        )
+
+    def _named_members(self, n_rows, seed):
+        """Names and unfitted members, with seeds where they have none."""
+        given = default_members(n_rows) if self.estimators is None else self.estimators
+        good = isinstance(given, list | tuple) and all(
+            isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], str)
+            for pair in given
+        )
+        if not (good and given) or not all(
+            hasattr(member, "__sklearn_tags__") and is_regressor(member) for _, member in given
+        ):
+            raise InvalidParameterError(
+                "The 'estimators' parameter of StackingDistributionRegressor must be a list of "
+                f"(str, regressor) pairs, at least one. Got {given!r} instead."
+            )
+        names = [name for name, _ in given]
+        if len(set(names)) < len(names):
+            raise InvalidParameterError(
+                f"The names in 'estimators' must all differ. Got {names!r} instead."
+            )
+        seeds = np.random.RandomState(seed).randint(2**31 - 1, size=len(given))
+        return names, [
+            with_seed(member, s, only_unset=True)
+            for (_, member), s in zip(given, seeds, strict=True)
+        ]
+
+    @with_callbacks
+    @whole_or_not_at_all
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the members to folds, find the weights, and fit the members to all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            As the members take it.
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weight of each row, in the fits of the members, which must all take weights, and
+            in the score of the pool.
+
+        Returns
+        -------
+        self : StackingDistributionRegressor
+
+        Raises
+        ------
+        InvalidParameterError
+            A parameter is outside its range.
+        ValueError
+            A member takes no weights.
+        Exception
+            Of the first member, if all failed.
+
+        Warns
+        -----
+        FitFailedWarning
+            A member failed; it is left out.
+        """
+        self._check_parameters()
+        X, y = self._validated(X, y)
+        weights = None
+        rows, given = check_sample_weight(sample_weight, y)
+        rows = np.arange(len(y))[rows]
+        if sample_weight is not None:
+            weights = np.zeros(len(y))
+            weights[rows] = given
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self.names_, members = self._named_members(len(rows), seed)
+        for member in members if weights is not None else []:
+            weight_keyword(member, weights)
+        splits = self._splits(X, y, rows, seed)
+        tests = [test for _, test in splits]
+        self.n_splits_ = len(splits)
+
+        root = self._init_callback_context(max_subtasks=2)
+        root.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        tasks = [(k, split) for k in range(len(members)) for split in splits]
+        contexts = self._subtasks(root, "out of fold", len(tasks))
+        keep = not self.refit
+        results = Parallel(n_jobs=self.n_jobs)(
+            delayed(predict_fold)(clone(members[k]), X, y, weights, *split, keep, context, self)
+            for (k, split), context in zip(tasks, contexts, strict=True)
+        )
+        folds = [
+            results[begin : begin + len(splits)] for begin in range(0, len(tasks), len(splits))
+        ]
+        self.cv_log_densities_ = self._score(folds, tests, y, weights)
+        used = np.flatnonzero(self.weights_)
+        laws = [
+            [
+                MemberLaw(fold.member, fold.spread, error_law(folds[k], tests, y))
+                if kind_of(members[k]) == "point"
+                else MemberLaw(fold.member, fold.spread)
+                for fold in folds[k]
+            ]
+            for k in used
+        ]
+        if self.refit:
+            contexts = self._subtasks(root, "all rows", len(used))
+            all_rows = take_rows(X, rows), y[rows], None if weights is None else weights[rows]
+            fitted = Parallel(n_jobs=self.n_jobs)(
+                delayed(fit_member)(members[k], "fit", *all_rows, context, self)
+                for k, context in zip(used, contexts, strict=True)
+            )
+            spread = TargetSpread(*all_rows[1:])
+            laws = [
+                [MemberLaw(member, spread, law[0].errors)]
+                for member, law in zip(fitted, laws, strict=True)
+            ]
+        self._laws = laws
+        self.estimators_ = [[law.member for law in of_member] for of_member in laws]
+        if self.refit:
+            self.estimators_ = [fits[0] for fits in self.estimators_]
+        root.call_on_fit_task_end(estimator=self, X=X, y=y)
+        return self
+
+    def _validated(self, X, y):
+        """The table as the members take it, and the targets; what X holds the members check."""
+        if y is None:
+            raise ValueError(
+                "StackingDistributionRegressor requires y to be passed, but the target y is None."
+            )
+        if issparse(X):
+            X = check_array(X, accept_sparse="csr" if get_tags(self).input_tags.sparse else False)
+        elif not isinstance(X, list) and not hasattr(X, "iloc"):
+            X = np.asarray(X)
+        validate_data(self, X, skip_check_array=True)
+        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        return X, y
+
+    def _splits(self, X, y, rows, seed):
+        """Training and test rows of each fold, those without weight left out."""
+        if self.cv is None or isinstance(self.cv, Integral):
+            splitter = default_splitter(len(rows), seed) if self.cv is None else self.cv
+            splits = check_cv(splitter, y[rows], classifier=False).split(y[rows])
+            splits = [(rows[train], rows[test]) for train, test in splits]
+        else:  # its numbers are those of all rows
+            splits = check_cv(self.cv, y, classifier=False).split(X, y)
+            splits = [[part[np.isin(part, rows)] for part in map(np.asarray, s)] for s in splits]
+        tests = np.concatenate([test for _, test in splits])
+        if len(np.unique(tests)) < len(tests):
+            raise InvalidParameterError(
+                "The 'cv' parameter of StackingDistributionRegressor must put no row into two "
+                f"test folds. Got {self.cv!r} instead."
+            )
+        return splits
+
+    def _subtasks(self, root, name, n_tasks):
+        """Callback contexts of tasks that run side by side."""
+        parent = root.subcontext(task_name=name, max_subtasks=n_tasks, sequential_subtasks=False)
+        parent.call_on_fit_task_begin(estimator=self)
+        return [parent.subcontext(task_name="member", task_id=i) for i in range(n_tasks)]
+
+    def _score(self, folds, tests, y, weights):
+        """Set the weights and the failures; log densities of all members and rows."""
+        densities = np.full((len(folds), len(y)), np.nan)
+        failures = {}
+        for k, of_member in enumerate(folds):
+            errors = [fold.values for fold in of_member if isinstance(fold.values, Exception)]
+            try:
+                if errors:
+                    raise errors[0]
+                densities[k] = log_densities_of(of_member, tests, y)
+            except Exception as error:  # whatever a member fails with
+                failures[self.names_[k]] = error
+        alive = [k for k, name in enumerate(self.names_) if name not in failures]
+        if not alive:
+            # Most often it is the data: the first error says what a member would say alone.
+            error = next(iter(failures.values()))
+            error.add_note(f"All members of the stack failed: {failures}")
+            raise error
+        self.failures_ = {name: f"{type(e).__name__}: {e}" for name, e in failures.items()}
+        for name, error in failures.items():
+            warnings.warn(
+                f"The member {name!r} failed and is left out: {error}",
+                FitFailedWarning,
+                stacklevel=4,
+            )
+        rows = np.flatnonzero(np.isfinite(densities[alive[0]]))
+        row_weights = None if weights is None else weights[rows]
+
+        def best(members):
+            if self.objective == "crps":
+                matrix = pooled_crps_matrix([folds[k] for k in members], tests, y, weights)
+                return crps_weights(matrix)
+            return log_score_weights(densities[np.ix_(members, rows)], row_weights)
+
+        found = best(alive)
+        kept = [k for k, weight in zip(alive, found, strict=True) if weight >= _LEAST_WEIGHT]
+        if len(kept) < len(alive):
+            found = best(kept)
+        self.weights_ = np.zeros(len(folds))
+        self.weights_[kept] = found
+        return densities
+
+    def _pool(self):
+        weights = self.weights_[self.weights_ > 0]
+        laws = [law for of_member in self._laws for law in of_member]
+        of_law = np.concatenate(
+            [np.full(len(m), w / len(m)) for w, m in zip(weights, self._laws, strict=True)]
+        )
+        return laws, of_law
+
+    def predict_distribution(self, X: ArrayLike) -> PredictiveMixture:
+        """Predictive distribution: the members' distributions, pooled by their weights.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        distribution : PredictiveMixture
+            With the components of all members that have a weight.
+        """
+        check_is_fitted(self)
+        if getattr(X, "ndim", 2) == 1:
+            check_array(X)  # which says how to reshape it
+        validate_data(self, X, skip_check_array=True, reset=False)
+        return super().predict_distribution(X)

@@ -1,0 +1,149 @@
+"""Weights of a linear pool that are best by a proper score.
+
+Stacking of predictive distributions (Yao, Vehtari, Simpson and Gelman, "Using stacking to average
+Bayesian predictive distributions", Bayesian Analysis 2018): given what each member predicts for
+rows that it was not fitted to, the weights on the simplex that maximise the log score (their
+eq. 4) or minimise the CRPS of the pool. Both problems are convex. Each search ends where the
+gain that any other weights could bring is below a tolerance, by the bound that a tangent gives.
+"""
+
+import warnings
+
+import numpy as np
+from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
+
+_MAX_STEPS = 50_000
+_LEVELS = np.concatenate([[0.001, 0.005], np.linspace(0.01, 0.99, 50), [0.995, 0.999]])
+
+
+def log_score_weights(log_densities, sample_weight=None, tol=1e-6):
+    """Weights that maximise the mean log density of the pool.
+
+    By expectation and maximisation: each row gives its share to the members in proportion to
+    what they contribute to its density. The objective rises with every step.
+
+    Parameters
+    ----------
+    log_densities : ndarray of shape (n_members, n_samples)
+        Of each row, under each member.
+    sample_weight : ndarray of shape (n_samples,) or None, default=None
+    tol : float, default=1e-6
+        The mean log density is at most so far below the largest one, in nats a row.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_members,)
+
+    Warns
+    -----
+    ConvergenceWarning
+        The tolerance was not reached in 50,000 steps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> log_score_weights(np.log([[0.9, 0.1, 0.9], [0.1, 0.9, 0.1]])).round(3)
+    array([0.708, 0.292])
+    """
+    # Scaled row by row, so that the best member has one: ratios are all that matters.
+    densities = np.exp(log_densities - log_densities.max(axis=0))
+    rows = np.full(densities.shape[1], 1.0) if sample_weight is None else sample_weight
+    rows = rows / rows.sum()
+    weights = np.full(len(densities), 1.0 / len(densities))
+    for _ in range(_MAX_STEPS):
+        # The derivatives of the objective. By concavity no weights gain more than max - 1.
+        slopes = (densities / (weights @ densities)) @ rows
+        if slopes.max() - 1.0 <= tol:
+            return weights
+        weights = weights * slopes
+    warnings.warn(
+        f"The stacking weights did not converge: up to {slopes.max() - 1.0:.1e} nats a row are "
+        "missing. Leave out members that predict nearly the same.",
+        ConvergenceWarning,
+        stacklevel=2,
+    )
+    return weights
+
+
+def crps_matrix(mixtures, y, sample_weight=None):
+    """The matrix A of the CRPS of a pool, w'Aw.
+
+    A_kl is the mean over the rows of ∫ (F_k(t) - 1{y ≤ t}) (F_l(t) - 1{y ≤ t}) dt, by the
+    trapezoidal rule between the quantiles of all members at 54 levels and y. Integrals of smooth
+    distributions are right to about one part in a thousand; beyond the outermost
+    quantiles (0.1 and 99.9 %) nothing is counted.
+
+    Parameters
+    ----------
+    mixtures : list of PredictiveMixture
+        Of the same rows.
+    y : ndarray of shape (n_samples,)
+    sample_weight : ndarray of shape (n_samples,) or None, default=None
+
+    Returns
+    -------
+    matrix : ndarray of shape (n_members, n_members)
+        Symmetric and positive semidefinite.
+    """
+    y = np.asarray(y, dtype=np.float64)
+    points = np.concatenate([m.quantile(_LEVELS) for m in mixtures] + [y[:, None]] * 2, axis=1)
+    points.sort(axis=1)
+    # Of the two points at y the first is below the step of the indicator.
+    below = points < y[:, None]
+    first = np.argmax(~below, axis=1)
+    indicator = 1.0 * ~below
+    indicator[np.arange(len(y)), first] = 0.0
+    gaps = np.stack([m.cdf(points) for m in mixtures]) - indicator
+    steps = np.diff(points, axis=1)
+    # The trapezoid as weights of the points.
+    masses = np.zeros(points.shape)
+    masses[:, :-1] += 0.5 * steps
+    masses[:, 1:] += 0.5 * steps
+    rows = np.full(len(y), 1.0) if sample_weight is None else np.asarray(sample_weight)
+    masses *= (rows / rows.sum())[:, None]
+    return np.einsum("kip,ip,lip->kl", gaps, masses, gaps, optimize=True)
+
+
+def crps_weights(matrix, tol=1e-6):
+    """Weights that minimise w'Aw on the simplex.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n_members, n_members)
+        From :func:`crps_matrix`.
+    tol : float, default=1e-6
+        The CRPS is at most this part of itself above the least one.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_members,)
+
+    Warns
+    -----
+    ConvergenceWarning
+        The tolerance was not reached.
+    """
+    n = len(matrix)
+    scaled = matrix / np.trace(matrix) if np.trace(matrix) > 0 else matrix
+    result = minimize(
+        lambda w: (w @ scaled @ w, 2.0 * scaled @ w),
+        np.full(n, 1.0 / n),
+        jac=True,
+        bounds=[(0.0, 1.0)] * n,
+        constraints={"type": "eq", "fun": lambda w: w.sum() - 1.0, "jac": lambda w: np.ones(n)},
+        method="SLSQP",
+        options={"ftol": 1e-14, "maxiter": 1000},
+    )
+    weights = np.clip(result.x, 0.0, None)
+    weights /= weights.sum()
+    slopes = 2.0 * scaled @ weights
+    gap = weights @ slopes - slopes.min()
+    if gap > tol * (weights @ scaled @ weights):
+        warnings.warn(
+            f"The stacking weights did not converge: the CRPS may be {gap:.1e} of the members' "
+            "own too large. Leave out members that predict nearly the same.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return weights

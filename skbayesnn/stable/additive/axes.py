@@ -1,0 +1,227 @@
+"""Axis units: an exact α-stable process on the line for each input.
+
+f_k sees input k alone. Given all other parts it is the model of
+:mod:`skbayesnn.stable.samplers.line` with the weighted means of the partial residuals at the
+input's distinct values as targets; rows have noise variances σ²/p_i of their own (sample weights,
+and Student-t noise).
+"""
+
+from math import exp, inf, log, log1p
+
+import numpy as np
+
+from skbayesnn.numerics.jit import kernel
+from skbayesnn.numerics.stable_laws import log_density
+from skbayesnn.stable.partitions.line import LineCells
+from skbayesnn.stable.samplers.line import (
+    MAX_LOG_VARIANCE,
+    draw_function,
+    draw_variances,
+    exchange_neighbours,
+    log_evidence,
+)
+from skbayesnn.stable.samplers.scales import log_noise_prior, propose_log_noise
+
+MAX_VALUES = 5000
+"""Of more distinct values neighbours are taken together: f_k is then one number for each run."""
+
+
+class Axis:
+    """Distinct values of one input, and where each row has them.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n,)
+        Scaled input.
+
+    Attributes
+    ----------
+    cells : LineCells
+        Of the distinct values; where there are more than :data:`MAX_VALUES`, of the middle one of
+        each run of neighbours.
+    index : ndarray of int32, shape (n,)
+        The place of each row among them.
+    """
+
+    def __init__(self, x):
+        values, index = np.unique(x, return_inverse=True)
+        if values.size > MAX_VALUES:
+            run = np.arange(values.size) * MAX_VALUES // values.size
+            starts = np.flatnonzero(np.diff(run, prepend=-1))
+            ends = np.append(starts[1:], values.size)
+            values, index = values[(starts + ends) // 2], run[index]
+        self.cells, self.index = LineCells(values[:, None]), index.astype(np.int32)
+
+
+@kernel
+def log_half_cauchy(x):
+    """Log-density of x = log ν with ν half-Cauchy, up to a constant: ν/(1 + ν²)."""
+    return -abs(x) - log1p(exp(-2.0 * abs(x)))
+
+
+@kernel
+def update_axis(
+    y, fit, precisions, n_rows, index, log_masses, log_variances, f, state, alpha, table, width,
+    move_scales, move_nu, move_noise, n_moves, rng,
+):  # fmt: skip
+    """One sweep of f_k given all other parts; ν_k and σ² are moved with f_k integrated out.
+
+    Parameters
+    ----------
+    y, fit, precisions : ndarray of shape (n,)
+        Targets, the sum of all parts (changed in place), and p.
+    n_rows : float
+        Sum of the sample weights.
+    index, log_masses
+        Of the axis.
+    log_variances, f : ndarray of shape (n_values,)
+        Changed in place.
+    state : ndarray of shape (2,)
+        log ν_k and log σ²; changed in place.
+    alpha, table, width
+        Of the scales.
+    move_scales, move_nu, move_noise : bool
+        False where the scales are one (α = 2), or ν_k or σ² is known.
+    n_moves : int
+        Of ν.
+    rng : numpy.random.Generator
+    """
+    n, n_values = y.shape[0], f.shape[0]
+    totals, target = np.zeros(n_values), np.zeros(n_values)
+    within = 0.0
+    for i in range(n):
+        e = y[i] - fit[i]
+        totals[index[i]] += precisions[i]
+        target[index[i]] += precisions[i] * e
+        within += precisions[i] * e * e
+    total = 0.0
+    for j in range(n_values):
+        mean = target[j] / totals[j]
+        within -= totals[j] * mean * mean
+        target[j] = mean + f[j]
+        total += totals[j]
+    within = max(within, 0.0)
+    old = f.copy()
+    log_units, steps, noise = np.empty(n_values), np.empty(n_values), np.empty(n_values)
+    for j in range(n_values):
+        log_units[j] = state[0] + 2.0 / alpha * log_masses[j]
+        steps[j] = 4.0 * exp(min(log_variances[j], MAX_LOG_VARIANCE))
+        noise[j] = exp(state[1]) / totals[j]
+    if move_scales:
+        draw_variances(
+            target, noise, f[0], log_units, log_variances, steps, table, width,
+            rng.random() < 0.5, rng,
+        )  # fmt: skip
+        if n_values == 1:
+            # There v was drawn without f_0, and the moves to come are given f_0.
+            draw_function(target, noise, steps, rng, f)
+    if move_nu:
+        _move_nu(
+            target, totals, within, f[0], log_units, log_variances, steps, state, table,
+            move_scales, n_moves, rng,
+        )  # fmt: skip
+    if move_noise:
+        proposal = propose_log_noise(state[1], n_rows, rng)
+        # The evidence of the line counts a row for each unit of p.
+        log_ratio = (
+            log_noise_prior(proposal)
+            - log_noise_prior(state[1])
+            + log_evidence(target, totals, within, proposal, f[0], steps)
+            - log_evidence(target, totals, within, state[1], f[0], steps)
+            - 0.5 * (n_rows - total) * (proposal - state[1])
+        )
+        if -rng.standard_exponential() < log_ratio:
+            state[1] = proposal
+            for j in range(n_values):
+                noise[j] = exp(proposal) / totals[j]
+    draw_function(target, noise, steps, rng, f)
+    if move_scales:
+        exchange_neighbours(target, noise, log_units, log_variances, steps, f, table, rng)
+    for i in range(n):
+        fit[i] += f[index[i]] - old[index[i]]
+
+
+@kernel
+def _move_nu(
+    y, counts, within, f_first, log_units, log_variances, steps, state, table, move_scales,
+    n_moves, rng,
+):  # fmt: skip
+    """Metropolis moves of log ν: those of :mod:`skbayesnn.stable.samplers.hyper` at one α.
+
+    Each cell keeps v with the probability v/(v + c), or else keeps s.
+    """
+    n = y.shape[0]
+    evidence = log_evidence(y, counts, within, state[1], f_first, steps)
+    new, new_steps = np.empty(n), np.empty(n)
+    for _ in range(n_moves):
+        change = exp(log(0.03) + rng.random() * log(2.0 / 0.03)) * rng.standard_normal()
+        kind, log_c = rng.random(), inf
+        if move_scales and kind > 0.2:
+            log_c = -inf if kind < 0.4 else state[1] + 10.0 * rng.random() - 5.0
+        log_ratio = log_half_cauchy(state[0] + change) - log_half_cauchy(state[0])
+        for j in range(n):
+            v = log_variances[j]
+            keep = log_c == -inf
+            if log_c > -inf and log_c < inf:
+                u = rng.random()
+                keep = log(u / (1.0 - u)) < v - log_c
+            if keep:
+                t = v - log_units[j]
+                log_ratio += log_density(t - change, table) - log_density(t, table)
+                new[j], new_steps[j] = v, steps[j]
+                continue
+            new[j] = v + change
+            new_steps[j] = 4.0 * exp(min(new[j], MAX_LOG_VARIANCE))
+            if log_c < inf:
+                # The probability of being carried is c/(v + c).
+                log_ratio += log1p(exp(min(v - log_c, 700.0)))
+                log_ratio -= log1p(exp(min(new[j] - log_c, 700.0)))
+        new_evidence = evidence
+        if log_c > -inf:
+            new_evidence = log_evidence(y, counts, within, state[1], f_first, new_steps)
+        if -rng.standard_exponential() < log_ratio + new_evidence - evidence:
+            evidence = new_evidence
+            state[0] += change
+            for j in range(n):
+                log_units[j] += change
+                log_variances[j], steps[j] = new[j], new_steps[j]
+
+
+@kernel
+def move_levels(first, last, log_outer, rng, shifts):
+    """Draw the levels of all f_k anew, their sum held: f_k + c_k with Σ c_k = 0.
+
+    The data see the sum; the prior of each level is that of its outer weight,
+    f_0 + f_{n-1} + 2 c ~ N(0, 4 v_0).
+
+    Parameters
+    ----------
+    first, last : ndarray of shape (n_axes,)
+        f_k at its smallest and at its largest value.
+    log_outer : ndarray of shape (n_axes,)
+        log v_0.
+    rng : numpy.random.Generator
+    shifts : ndarray of shape (n_axes,)
+        Overwritten: the c_k.
+    """
+    total, shares, top = 0.0, 0.0, -inf
+    for k in range(first.shape[0]):
+        top = max(top, log_outer[k])
+    for k in range(first.shape[0]):
+        # A draw without the constraint, then its sum is taken off along the variances.
+        shifts[k] = -0.5 * (first[k] + last[k]) + exp(0.5 * log_outer[k]) * rng.standard_normal()
+        total += shifts[k]
+        shares += exp(log_outer[k] - top)
+    for k in range(first.shape[0]):
+        shifts[k] -= total * exp(log_outer[k] - top) / shares
+
+
+@kernel
+def log_prior_of_variances(log_variances, log_masses, starts, log_nus, alpha, table):
+    """Log-density of all log v given α and the ν's; axis k begins at ``starts[k]``."""
+    total, k = 0.0, -1
+    for j in range(log_variances.shape[0]):
+        if k + 1 < starts.shape[0] and j == starts[k + 1]:
+            k += 1
+        total += log_density(log_variances[j] - log_nus[k] - 2.0 / alpha * log_masses[j], table)
+    return total

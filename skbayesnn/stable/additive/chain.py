@@ -1,0 +1,274 @@
+"""One Markov chain of the model for tables.
+
+A sweep draws g given the rest (:mod:`~skbayesnn.stable.additive.dense`), then each f_k in random
+order with its ν_k (:mod:`~skbayesnn.stable.additive.axes`), then the levels of the f_k, the index
+α, and the noise (:mod:`~skbayesnn.stable.additive.noise`). Every few sweeps all parts are drawn
+at once (:mod:`~skbayesnn.stable.additive.joint`) where there are not too many rows.
+"""
+
+import warnings
+from dataclasses import dataclass, replace
+from math import exp, log
+
+import numpy as np
+from numpy.linalg import LinAlgError
+from sklearn.exceptions import ConvergenceWarning
+
+from skbayesnn.numerics.stable_laws import positive_stable_table
+from skbayesnn.stable.additive.axes import (
+    log_half_cauchy,
+    log_prior_of_variances,
+    move_levels,
+    update_axis,
+)
+from skbayesnn.stable.additive.dense import update_dense
+from skbayesnn.stable.additive.joint import parts_given_variances
+from skbayesnn.stable.additive.noise import DEGREES, log_constants, update_noise
+from skbayesnn.stable.samplers.hyper import ALPHAS
+from skbayesnn.stable.samplers.scales import draw_log_noise
+
+_SWEEPS_A_JOINT_DRAW = 4
+_MOVES = 3
+_EULER = 0.5772156649015329
+
+
+@dataclass
+class AdditiveState:
+    """The state of a chain: all that it needs to go on.
+
+    Attributes
+    ----------
+    alpha, log_noise, degrees, log_amplitude : float
+        α, log σ², the degrees of freedom of the noise, and the log-variance of g.
+    log_nu : ndarray of shape (n_axes,)
+    log_variances, f : ndarray of shape (n_values,)
+        log v and f_k at the values of all axes, one after the other.
+    theta : ndarray of shape (n_basis,)
+        Coefficients of g.
+    g, precisions : ndarray of shape (n,)
+        g and p at the rows.
+    n_sweeps, n_failed : int
+        Sweeps so far, and joint draws that could not be made.
+    """
+
+    alpha: float
+    log_noise: float
+    degrees: float
+    log_amplitude: float
+    log_nu: np.ndarray
+    log_variances: np.ndarray
+    f: np.ndarray
+    theta: np.ndarray
+    g: np.ndarray
+    precisions: np.ndarray
+    n_sweeps: int = 0
+    n_failed: int = 0
+
+
+@dataclass
+class AdditiveRecord:
+    """What is kept of a chain after its warm-up.
+
+    Attributes
+    ----------
+    thin : int
+        Sweeps a draw.
+    monitored : ndarray of int
+        Rows at which f and g are followed.
+    places : ndarray of int, shape (3, n_axes)
+        Values at which each f_k is followed.
+    draws : dict of str to ndarray of shape (n_draws, ...), float32
+        f, log v and θ.
+    f : ndarray of shape (n_sweeps, n_monitored)
+    parts : ndarray of shape (n_sweeps, 3 * n_axes + n_monitored)
+        Each f_k, less the mean of the three, and g.
+    log_nu : ndarray of shape (n_sweeps, n_axes)
+    numbers : ndarray of shape (n_sweeps, 4)
+        log σ², α, the inverse of the degrees of freedom, and log a.
+    """
+
+    thin: int
+    monitored: np.ndarray
+    places: np.ndarray
+    draws: dict
+    f: np.ndarray
+    parts: np.ndarray
+    log_nu: np.ndarray
+    numbers: np.ndarray
+
+    @property
+    def log_noise(self):
+        return self.numbers[:, 0]
+
+    @property
+    def n_draws(self):
+        return len(self.draws["f"])
+
+    def first(self, n_draws):
+        """The record of the first draws only, of which there is at least one."""
+        n_sweeps = n_draws * self.thin
+        return replace(
+            self,
+            draws={name: values[:n_draws] for name, values in self.draws.items()},
+            **{
+                name: getattr(self, name)[:n_sweeps] for name in ("f", "parts", "log_nu", "numbers")
+            },
+        )
+
+    def write(self, sweep, state, fit):
+        """Write the state after a sweep."""
+        at = state.f[self.places]
+        self.f[sweep] = fit[self.monitored]
+        self.parts[sweep, : at.size] = (at - at.mean(axis=0)).ravel()
+        self.parts[sweep, at.size :] = state.g[self.monitored]
+        self.log_nu[sweep] = state.log_nu
+        self.numbers[sweep] = (
+            state.log_noise, state.alpha, 1.0 / state.degrees, state.log_amplitude
+        )  # fmt: skip
+        if (sweep + 1) % self.thin == 0:
+            for name, values in self.draws.items():
+                values[sweep // self.thin] = getattr(state, name)
+
+
+class AdditiveChain:
+    """The sweeps of one chain.
+
+    Parameters
+    ----------
+    partition : AdditiveCells
+    prior : Prior
+    state : AdditiveState
+        Where it starts. Changed in place.
+    record : AdditiveRecord
+        Filled.
+    rng : numpy.random.Generator
+    """
+
+    def __init__(self, partition, prior, state, record, rng):
+        self.partition, self.prior, self.state = partition, prior, state
+        self.record, self.rng = record, rng
+        self._constants = log_constants()
+        self.sum_up()
+
+    def sweep(self, first, n_sweeps):
+        """Run sweeps, the first of which has the number ``first``.
+
+        Those with a number of zero or more are written to the record.
+        """
+        for sweep in range(first, first + n_sweeps):
+            self.sweep_once()
+            if sweep >= 0:
+                self.record.write(sweep, self.state, self.fit)
+
+    def sweep_once(self):
+        """One sweep."""
+        partition, state, rng = self.partition, self.state, self.rng
+        # Where all parts are drawn at once, g is drawn often enough.
+        if partition.basis is not None and not (partition.joint and state.n_sweeps % 2):
+            self._update_dense()
+        for k in rng.permutation(len(partition.axes)):
+            self._update_axis(k)
+        self._move_levels()
+        if self.prior.alpha is None:
+            for _ in range(_MOVES):
+                self._move_alpha()
+        state.n_sweeps += 1
+        if partition.joint and state.n_sweeps % _SWEEPS_A_JOINT_DRAW == 0:
+            self._draw_jointly()
+        # Sums of many changes drift.
+        self.sum_up()
+        self._update_noise()
+
+    def sum_up(self):
+        """The sum of all parts at the rows."""
+        self.fit = self.state.g.copy()
+        for axis, part in self.partition.parts():
+            self.fit += self.state.f[part][axis.index]
+
+    def _update_dense(self):
+        partition, state = self.partition, self.state
+        g, state.theta, state.log_amplitude, state.log_noise = update_dense(
+            partition.basis, partition.y - self.fit + state.g, state.g, state.precisions,
+            partition.n_rows, state.log_amplitude, state.log_noise,
+            self.prior.log_noise is None, self.rng,
+        )  # fmt: skip
+        self.fit += g - state.g
+        state.g = g
+
+    def _update_axis(self, k):
+        partition, state = self.partition, self.state
+        axis, part = partition.axes[k], slice(partition.starts[k], partition.ends[k])
+        a = state.alpha / 2.0 if state.alpha < 2.0 else 0.5
+        width = max(1.0, np.pi * np.sqrt((1.0 / a**2 - 1.0) / 6.0))
+        numbers = np.array([state.log_nu[k], state.log_noise])
+        update_axis(
+            partition.y, self.fit, state.precisions, partition.n_rows, axis.index,
+            axis.cells.log_masses, state.log_variances[part], state.f[part], numbers, state.alpha,
+            positive_stable_table(a), width, state.alpha < 2.0, self.prior.nu is None,
+            self.prior.log_noise is None, _MOVES, self.rng,
+        )  # fmt: skip
+        state.log_nu[k], state.log_noise = numbers
+
+    def _move_levels(self):
+        partition, state = self.partition, self.state
+        shifts = np.empty(len(partition.axes))
+        first, last = state.f[partition.starts], state.f[partition.ends - 1]
+        move_levels(first, last, state.log_variances[partition.starts], self.rng, shifts)
+        state.f += np.repeat(shifts, partition.ends - partition.starts)
+
+    def _move_alpha(self):
+        """A Metropolis step of α that keeps all v; each ν_k goes where typical v stay."""
+        partition, state, rng = self.partition, self.state, self.rng
+        step = round(rng.normal(scale=exp(rng.uniform(0.0, log(10.0)))))
+        i = int(np.searchsorted(ALPHAS, state.alpha - 1e-9)) + step
+        if step == 0 or not 0 <= i < ALPHAS.size:
+            return
+        alpha, log_nu = float(ALPHAS[i]), state.log_nu
+        if self.prior.nu is None and rng.random() < 0.7:
+            # E log s = γ (2/α - 1), with γ Euler's constant.
+            log_nu = log_nu + (2.0 / state.alpha - 2.0 / alpha) * (partition.typical + _EULER)
+        old, new = (
+            log_prior_of_variances(
+                state.log_variances, partition.log_masses, partition.starts, nu, index,
+                positive_stable_table(index / 2.0),
+            )
+            + sum(log_half_cauchy(x) for x in nu)
+            for nu, index in ((state.log_nu, state.alpha), (log_nu, alpha))
+        )  # fmt: skip
+        if -rng.standard_exponential() < new - old:
+            state.alpha, state.log_nu = alpha, log_nu
+
+    def _draw_jointly(self):
+        partition, state = self.partition, self.state
+        noise = np.exp(state.log_noise) / state.precisions
+        try:
+            state.f, state.theta = parts_given_variances(
+                partition, state.log_variances, state.log_amplitude, noise, partition.y, self.rng
+            )
+        except LinAlgError:
+            # A sweep without this draw is as valid: whether it can be made is known before it.
+            state.n_failed += 1
+            if state.n_failed == 1:
+                warnings.warn(
+                    "The covariance of all targets could not be factored, and a joint draw of all "
+                    "parts was left out: chains mix more slowly. Look at r_hat_; a fixed "
+                    "noise_variance, or alpha nearer to 2, helps.",
+                    ConvergenceWarning,
+                    stacklevel=2,
+                )
+            return
+        if partition.basis is not None:
+            state.g = partition.basis.values(state.theta)
+
+    def _update_noise(self):
+        partition, state, prior = self.partition, self.state, self.prior
+        residuals = partition.y - self.fit
+        if prior.degrees != np.inf:
+            state.degrees, state.log_noise = update_noise(
+                residuals, partition.weights, partition.n_rows, DEGREES, self._constants,
+                state.degrees, state.log_noise, prior.degrees is None, prior.log_noise is None,
+                _MOVES, state.precisions, self.rng,
+            )  # fmt: skip
+        if prior.log_noise is None:
+            rss = float(state.precisions @ residuals**2)
+            state.log_noise = draw_log_noise(state.log_noise, partition.n_rows, rss, self.rng)

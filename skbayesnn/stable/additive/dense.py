@@ -1,0 +1,218 @@
+"""Dense units: a Gaussian process g with the Matérn kernel of order 3/2.
+
+It is the limit of cosine units cos(b + w · x) whose input weights w have Student's law with
+three degrees of freedom, as the squared exponential is that of normal ones (Rahimi and Recht,
+2007): heavy tails in the input weights, too, and functions once differentiable.
+
+g = Ψ θ with θ ~ N(0, a I), the columns of Ψ orthogonal. Up to :data:`MAX_EXACT` rows they are
+the eigenvectors of the Gram matrix times the roots of its eigenvalues, which is the process
+itself; beyond, those of Nyström's approximation by :data:`N_LANDMARKS` of the rows.
+
+Rows have noise variances of their own, σ²/p_i, and then Ψ would serve no longer. But noise
+is a sum e' + e'' with Var e' = c σ² the same for all rows, c = min 1/p: draw u = g + e' given
+g and the residuals; then everything about g given u is diagonal in Ψ's basis. Without row
+precisions u is the residual itself, and the step is exact.
+"""
+
+from math import exp, log, sqrt
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.spatial.distance import cdist
+
+from skbayesnn.numerics.jit import kernel
+from skbayesnn.stable.additive.axes import log_half_cauchy
+from skbayesnn.stable.samplers.scales import log_noise_prior, propose_log_noise
+
+MAX_EXACT = 2000
+"""Rows up to which g is exact."""
+
+N_LANDMARKS = 300
+_ROWS_A_BLOCK = 4096
+_LEAST_EIGENVALUE = 1e-13
+
+
+def radial(squares):
+    """The kernel of squared scaled distances, and minus twice its derivative by them."""
+    r = np.sqrt(3.0 * squares)
+    decay = np.exp(-r)
+    return (1.0 + r) * decay, 3.0 * decay
+
+
+def dense_kernel(A, B):
+    """Kernel of all pairs of scaled rows."""
+    return radial(cdist(A, B, "sqeuclidean"))[0]
+
+
+class DenseBasis:
+    """Ψ on the training rows, and for new ones.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_features)
+        Inputs over their length scales.
+    rng : numpy.random.Generator
+        Chooses landmarks.
+
+    Attributes
+    ----------
+    train : ndarray of shape (n, n_basis)
+        Ψ, with orthogonal columns; in single precision where it is an approximation.
+    squares : ndarray of shape (n_basis,)
+        Their squared lengths.
+    """
+
+    def __init__(self, X, rng):
+        self.exact = len(X) <= MAX_EXACT
+        if self.exact:
+            self._landmarks = X
+            values, vectors = eigh(dense_kernel(X, X))
+            kept = values > _LEAST_EIGENVALUE * values[-1]
+            self.squares, vectors = values[kept], np.ascontiguousarray(vectors[:, kept])
+            self.train = vectors * np.sqrt(self.squares)
+            self._map = vectors / np.sqrt(self.squares)
+            return
+        rows = np.unique(X[rng.choice(len(X), min(len(X), 2 * N_LANDMARKS), replace=False)], axis=0)
+        rows = rows[rng.permutation(len(rows))[:N_LANDMARKS]]
+        self._landmarks = rows
+        values, vectors = eigh(dense_kernel(rows, rows))
+        kept = values > _LEAST_EIGENVALUE * values[-1]
+        self._map = vectors[:, kept] / np.sqrt(values[kept])
+        gram = np.zeros((kept.sum(),) * 2)
+        for start in range(0, len(X), _ROWS_A_BLOCK):
+            psi = self.features(X[start : start + _ROWS_A_BLOCK])[0]
+            gram += psi.T @ psi
+        values, rotation = eigh(gram)
+        kept = values > _LEAST_EIGENVALUE * values[-1]
+        self.squares = values[kept]
+        self._map = np.ascontiguousarray(self._map @ rotation[:, kept])
+        self.train = np.empty((len(X), kept.sum()), dtype=np.float32)
+        for start in range(0, len(X), _ROWS_A_BLOCK):
+            part = slice(start, start + _ROWS_A_BLOCK)
+            self.train[part] = self.features(X[part])[0]
+
+    def values(self, theta):
+        """Ψ θ on the training rows."""
+        return (self.train @ theta.astype(self.train.dtype)).astype(np.float64)
+
+    def features(self, X):
+        """Ψ of new rows, and the share of g's variance given θ: none where Ψ is all of g."""
+        psi = dense_kernel(X, self._landmarks) @ self._map
+        left = np.maximum(1.0 - (psi**2).sum(axis=1), 0.0)
+        return psi, left if self.exact else np.zeros(len(X))
+
+
+def update_dense(
+    basis, r, g, precisions, n_rows, log_amplitude, log_noise, move_noise, rng,
+):  # fmt: skip
+    """Draw g given the partial residuals, its log-amplitude and log σ² moved without it.
+
+    Parameters
+    ----------
+    basis : DenseBasis
+    r, g, precisions : ndarray of shape (n,)
+        Targets less all f_k, the present g, and p.
+    n_rows : float
+        Sum of the sample weights.
+    log_amplitude, log_noise : float
+    move_noise : bool
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    g : ndarray of shape (n,)
+    theta : ndarray of shape (n_basis,)
+    log_amplitude, log_noise : float
+    """
+    ratio = 1.0 / precisions
+    least = ratio.min()
+    u = np.empty_like(r)
+    rest, n_rest = _draw_common(r, g, ratio, least, np.exp(log_noise), rng, u)
+    t = (u.astype(basis.train.dtype) @ basis.train).astype(np.float64)
+    outside = max(u @ u - (t**2 / basis.squares).sum(), 0.0)
+    log_amplitude, log_noise = _move_scales(
+        t, basis.squares, outside, rest, n_rest, n_rows, least, log_amplitude, log_noise,
+        move_noise, rng,
+    )  # fmt: skip
+    c = least * np.exp(log_noise)
+    precision = np.exp(-log_amplitude) + basis.squares / c
+    theta = t / c / precision + rng.standard_normal(t.size) / np.sqrt(precision)
+    return basis.values(theta), theta, log_amplitude, log_noise
+
+
+@kernel
+def _draw_common(r, g, ratio, least, noise, rng, u):
+    """Draw u = g + e' given r = g + e' + e''; σ² Σ e''²/Var e'', and its number of terms."""
+    rest, n_rest = 0.0, 0.0
+    for i in range(r.shape[0]):
+        d = ratio[i] - least
+        if d <= 0.0:
+            u[i] = r[i]
+            continue
+        z = rng.standard_normal()
+        e = r[i] - g[i]
+        u[i] = g[i] + e * least / ratio[i] + sqrt(noise * least * d / ratio[i]) * z
+        root = e * sqrt(d) / ratio[i] - sqrt(noise * least / ratio[i]) * z
+        rest += root * root
+        n_rest += 1.0
+    return rest, n_rest
+
+
+@kernel
+def log_evidence(
+    t, squares, outside, rest, n_rest, n_rows, least, log_amplitude, log_noise
+):  # fmt: skip
+    """Log-density of u and of e'' as a function of log a and log σ², g integrated out.
+
+    Parameters
+    ----------
+    t : ndarray of shape (n_basis,)
+        Ψ'u.
+    squares : ndarray of shape (n_basis,)
+        Squared lengths of the columns of Ψ.
+    outside : float
+        Squared length of what u has outside of Ψ's columns.
+    n_rest, n_rows : float
+        Number of rows with an e'', and sum of sample weights.
+    rest, least : float
+        σ² Σ e''²/Var e'', and c = min 1/p.
+    log_amplitude, log_noise : float
+    """
+    a, noise = exp(log_amplitude), exp(log_noise)
+    c = least * noise
+    total, product = 0.0, 1.0
+    for j in range(t.shape[0]):
+        v = a * squares[j] + c
+        total += t[j] * t[j] / (squares[j] * v)
+        # The logarithm of a product costs less than a sum of logarithms.
+        product *= v
+        if product > 1e100 or product < 1e-100:
+            total += log(product)
+            product = 1.0
+    total += log(product) + outside / c + rest / noise
+    return -0.5 * (total + (n_rest + n_rows - t.shape[0]) * log_noise)
+
+
+@kernel
+def _move_scales(
+    t, squares, outside, rest, n_rest, n_rows, least, log_amplitude, log_noise,
+    move_noise, rng,
+):  # fmt: skip
+    """Metropolis moves of log a and log σ², three of each."""
+    old = log_evidence(t, squares, outside, rest, n_rest, n_rows, least, log_amplitude, log_noise)
+    for move in range(6):
+        a, s = log_amplitude, log_noise
+        if move % 2 == 0:
+            a += exp(log(0.05) + rng.random() * log(40.0)) * rng.standard_normal()
+        elif move_noise:
+            s = propose_log_noise(s, n_rows, rng)
+        else:
+            continue
+        new = log_evidence(t, squares, outside, rest, n_rest, n_rows, least, a, s)
+        log_ratio = (
+            new - old + log_half_cauchy(a) - log_half_cauchy(log_amplitude)
+            + log_noise_prior(s) - log_noise_prior(log_noise)
+        )  # fmt: skip
+        if -rng.standard_exponential() < log_ratio:
+            log_amplitude, log_noise, old = a, s, new
+    return log_amplitude, log_noise

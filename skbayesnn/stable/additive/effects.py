@@ -1,0 +1,121 @@
+"""Effects: what each input does alone, with bands, and shares of the variance."""
+
+from numbers import Real
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skbayesnn._typing import ArrayLike
+from skbayesnn._validation import Interval
+from skbayesnn.numerics.threads import one_blas_thread
+from skbayesnn.stable.additive.partition import AdditiveCells
+from skbayesnn.stable.additive.prediction import effect_moments, smooth_moments
+
+
+class PartialEffects(NamedTuple):
+    """The parts of a function of many inputs, each about its mean over the rows.
+
+    Attributes
+    ----------
+    mean, lower, upper : ndarray of shape (n_rows, n_features)
+        Posterior mean of each input's effect at the rows, and the ends of its band: what
+        axis units say of it, less its mean over the rows, in the units of y.
+    smooth_mean, smooth_lower, smooth_upper : ndarray of shape (n_rows,)
+        The same of the smooth rest, the dense units. All zero without them.
+    variance_shares : ndarray of shape (n_features + 1,)
+        Posterior mean of the variance over the rows of each effect, and last of the smooth
+        rest, over the sum of all of them.
+    scales : ndarray of shape (n_features,)
+        Posterior median of each input's ν, a ranking of the inputs.
+    """
+
+    mean: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    smooth_mean: np.ndarray
+    smooth_lower: np.ndarray
+    smooth_upper: np.ndarray
+    variance_shares: np.ndarray
+    scales: np.ndarray
+
+
+def effects_at(partition, draws, X, scale, coverage):
+    """The parts at rows; see :class:`PartialEffects`.
+
+    Parameters
+    ----------
+    partition : AdditiveCells
+    draws : AdditiveDraws
+    X : ndarray of shape (n_rows, n_features)
+        In its own units.
+    scale : float
+        Of y.
+    coverage : float
+        Of the bands, pointwise.
+
+    Returns
+    -------
+    effects : PartialEffects
+    """
+    X = partition.inputs.scaled(X)
+    tails, found, variances = [(1.0 - coverage) / 2.0, (1.0 + coverage) / 2.0], [], []
+    n_parts = X.shape[1] + (partition.basis is not None)
+    rng = np.random.default_rng(0)
+    for k in range(n_parts):
+        if k < X.shape[1]:
+            means, spreads = effect_moments(partition, draws, k, X[:, k])
+        else:
+            means, spreads = smooth_moments(partition, draws, X)
+        # Between old values a part is itself uncertain given a draw.
+        drawn = means + np.sqrt(spreads) * rng.standard_normal(means.shape)
+        drawn = scale * (drawn - means.mean(axis=0))
+        variances.append(drawn.var(axis=0).mean())
+        centred = scale * (means - means.mean(axis=0))
+        found.append([centred.mean(axis=1), *np.quantile(drawn, tails, axis=1)])
+    if partition.basis is None:
+        found.append(np.zeros((3, len(X))))
+        variances.append(0.0)
+    mean, lower, upper = np.stack(found, axis=-1)
+    total = np.sum(variances)
+    return PartialEffects(
+        mean[:, :-1], lower[:, :-1], upper[:, :-1], mean[:, -1], lower[:, -1], upper[:, -1],
+        np.array(variances) / total if total > 0 else np.array(variances),
+        np.exp(np.median(draws.log_nu, axis=0)),
+    )  # fmt: skip
+
+
+class PartialEffectsMixin:
+    """``partial_effects`` for an estimator with cells and draws."""
+
+    @one_blas_thread
+    def partial_effects(self, X: ArrayLike, *, coverage: float = 0.9) -> PartialEffects:
+        """What each input does alone, and the smooth rest; for additive cells.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows at which the parts are wanted; each is told about its mean over them.
+        coverage : float, default=0.9
+            Posterior probability of the bands, at each row by itself.
+
+        Returns
+        -------
+        effects : PartialEffects
+            ``mean``, ``lower`` and ``upper`` (n_rows, n_features) of each input's effect,
+            ``smooth_mean``, ``smooth_lower`` and ``smooth_upper`` (n_rows,) of the dense units,
+            in the units of y; ``variance_shares`` (n_features + 1,), and ``scales``
+            (n_features,), the posterior medians of the ν's: a ranking of inputs.
+
+        Raises
+        ------
+        ValueError
+            If the network was fitted with other cells, or coverage is not in (0, 1).
+        """
+        check_is_fitted(self, "noise_variance_draws_")
+        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        if not isinstance(self.cells_, AdditiveCells):
+            raise ValueError("partial_effects needs cells='additive', whose parts it tells apart.")
+        if coverage not in Interval(Real, 0, 1, "neither"):
+            raise ValueError(f"coverage must be a float in (0, 1). Got {coverage!r} instead.")
+        return effects_at(self.cells_, self._draws, X, self._scale, coverage)

@@ -1,0 +1,116 @@
+"""All parts drawn at once given all variances: what lets f_k and g exchange what both can say.
+
+Given the variances of the weights, the amplitude and the noise, the parts are Gaussian, and
+the covariance of y is
+
+    C = Σ_k T_k V_k T_k' + a Ψ Ψ' + σ² diag(1/p).
+
+Matheron's rule draws them: a draw of all from the prior, plus each part's covariance with y
+times C⁻¹ of what y has beyond the prior's y. It costs O(n³): from time to time.
+"""
+
+import numpy as np
+from scipy.linalg import cho_solve, cholesky
+
+from skbayesnn.numerics.jit import kernel
+from skbayesnn.stable.samplers.line import MAX_LOG_VARIANCE
+
+
+@kernel
+def add_axis_covariance(variances, index, covariance):
+    """Add T V T' of the rows to the lower triangle of C.
+
+    T V T' = Σ v - 2 (the sum of v between both values).
+    """
+    n_values, n = variances.shape[0], index.shape[0]
+    total, sums = variances[0], np.zeros(n_values)
+    for j in range(1, n_values):
+        sums[j] = sums[j - 1] + variances[j]
+        total += variances[j]
+    place = np.empty(n)
+    for i in range(n):
+        place[i] = sums[index[i]]
+    for i in range(n):
+        for j in range(i + 1):
+            covariance[i, j] += total - 2.0 * abs(place[i] - place[j])
+
+
+@kernel
+def add_axis_product(variances, s, out):
+    """Add T V T' s at the values of an axis to ``out``."""
+    n = s.shape[0]
+    total, below = 0.0, 0.0
+    for j in range(n):
+        total += s[j]
+    # w = V T's, and f at the first value is w_0 - Σ_{j>0} w_j.
+    steps = np.zeros(n)
+    here = variances[0] * total
+    for j in range(1, n):
+        below += s[j - 1]
+        weight = variances[j] * (total - 2.0 * below)
+        steps[j] = 2.0 * weight
+        here -= weight
+    for j in range(n):
+        here += steps[j]
+        out[j] += here
+
+
+@kernel
+def draw_axis_prior(variances, rng, f):
+    """Draw f_k given the variances of its weights, before any data."""
+    n = f.shape[0]
+    first = np.sqrt(variances[0]) * rng.standard_normal()
+    for j in range(1, n):
+        f[j] = np.sqrt(variances[j]) * rng.standard_normal()
+        first -= f[j]
+    f[0] = first
+    for j in range(1, n):
+        f[j] = f[j - 1] + 2.0 * f[j]
+
+
+def parts_given_variances(partition, log_variances, log_amplitude, noise, y, rng=None):
+    """Draw all f_k and θ, or their means where ``rng`` is None.
+
+    Parameters
+    ----------
+    partition : AdditiveCells
+    log_variances : ndarray of shape (n_values,)
+        Of the weights of all axes, one after the other.
+    log_amplitude : float
+    noise, y : ndarray of shape (n,)
+        Noise variances, and targets.
+    rng : numpy.random.Generator or None
+
+    Returns
+    -------
+    f : ndarray of shape (n_values,)
+    theta : ndarray of shape (n_basis,)
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        Where C is not positive definite to working precision.
+    """
+    a, basis = np.exp(log_amplitude), partition.basis
+    variances = np.exp(np.minimum(log_variances, MAX_LOG_VARIANCE))
+    covariance = np.zeros((y.size, y.size)) if basis is None else a * partition.gram
+    for axis, part in partition.parts():
+        add_axis_covariance(variances[part], axis.index, covariance)
+    covariance.flat[:: y.size + 1] += noise
+    factor = cholesky(covariance, lower=True, overwrite_a=True, check_finite=False)
+    f, theta, rest = np.zeros(variances.size), np.zeros(partition.n_basis), y
+    if rng is not None:
+        rest = y - np.sqrt(noise) * rng.standard_normal(y.size)
+        for axis, part in partition.parts():
+            draw_axis_prior(variances[part], rng, f[part])
+            rest -= f[part][axis.index]
+        if basis is not None:
+            theta = np.sqrt(a) * rng.standard_normal(theta.size)
+            rest -= basis.train @ theta
+    solved = cho_solve((factor, True), rest, check_finite=False)
+    for axis, part in partition.parts():
+        s = np.bincount(axis.index, solved, axis.cells.x.size)
+        add_axis_product(variances[part], s, f[part])
+    if basis is not None:
+        theta += a * (solved @ basis.train)
+    return f, theta

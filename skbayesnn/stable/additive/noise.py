@@ -1,0 +1,89 @@
+"""Noise of rows: Gaussian, or Student-t with sampled degrees of freedom, infinity included.
+
+A Student-t variable is Gaussian given a precision p ~ Gamma(κ/2, rate κ/2). The degrees of
+freedom κ and σ² are moved with all p integrated out; then the p are drawn. A row of weight w
+stands for w equal rows, so that its p is a sum of w precisions: shape w(κ+1)/2.
+"""
+
+from math import exp, inf, log1p
+
+import numpy as np
+from scipy.special import gammaln
+
+from skbayesnn.numerics.jit import kernel
+from skbayesnn.stable.samplers.scales import log_noise_prior, propose_log_noise
+
+DEGREES = np.array([2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 25.0, 50.0, 100.0, np.inf])
+"""The values that the degrees of freedom can take, alike under the prior."""
+
+
+def log_constants():
+    """Log of the normalising constant of Student's density for each of :data:`DEGREES`."""
+    k = DEGREES[:-1]
+    constants = gammaln((k + 1) / 2) - gammaln(k / 2) - 0.5 * np.log(k * np.pi)
+    return np.append(constants, -0.5 * np.log(2 * np.pi))
+
+
+@kernel
+def log_likelihood(squares, weights, n_rows, log_noise, degrees, constant):
+    """Log-likelihood of squared residuals, the precisions integrated out."""
+    total, noise = 0.0, exp(log_noise)
+    if degrees == inf:
+        for i in range(squares.shape[0]):
+            total -= 0.5 * weights[i] * squares[i] / noise
+    else:
+        for i in range(squares.shape[0]):
+            total += weights[i] * log1p(squares[i] / (degrees * noise))
+        total *= -0.5 * (degrees + 1.0)
+    return total + n_rows * (constant - 0.5 * log_noise)
+
+
+@kernel
+def update_noise(
+    residuals, weights, n_rows, grid, constants, degrees, log_noise, move_degrees, move_noise,
+    n_moves, precisions, rng,
+):  # fmt: skip
+    """Move κ and log σ² with the precisions integrated out; draw the precisions.
+
+    Parameters
+    ----------
+    residuals, weights : ndarray of shape (n,)
+    n_rows : float
+        Sum of the weights.
+    grid, constants : ndarray
+        :data:`DEGREES`, and :func:`log_constants`.
+    degrees, log_noise : float
+        The present values.
+    move_degrees, move_noise : bool
+    n_moves : int
+    precisions : ndarray of shape (n,)
+        Overwritten.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    degrees, log_noise : float
+    """
+    squares = residuals * residuals
+    if move_degrees:
+        place = int(np.searchsorted(grid, degrees))
+        old = log_likelihood(squares, weights, n_rows, log_noise, degrees, constants[place])
+        for _ in range(n_moves):
+            step = 1 + int(2.0 * rng.random())
+            new_place = place + (step if rng.random() < 0.5 else -step)
+            if new_place < 0 or new_place >= grid.shape[0]:
+                continue
+            proposal = propose_log_noise(log_noise, n_rows, rng) if move_noise else log_noise
+            new = log_likelihood(
+                squares, weights, n_rows, proposal, grid[new_place], constants[new_place]
+            )
+            log_ratio = new - old + log_noise_prior(proposal) - log_noise_prior(log_noise)
+            if -rng.standard_exponential() < log_ratio:
+                place, log_noise, old = new_place, proposal, new
+        degrees = grid[place]
+    for i in range(squares.shape[0]):
+        precisions[i] = weights[i]
+        if degrees < inf:
+            rate = 0.5 * (degrees + squares[i] / exp(log_noise))
+            precisions[i] = rng.standard_gamma(0.5 * weights[i] * (degrees + 1.0)) / rate
+    return degrees, log_noise

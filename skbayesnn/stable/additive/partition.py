@@ -1,0 +1,242 @@
+"""The model for tables as an estimator sees it: its data, its chains' start, and predictions.
+
+Hidden units are of two kinds, both infinite in number: axis units, sign units that see one input
+each, with α-stable weights; and dense units, smooth, that see all inputs, with Gaussian weights:
+
+    f(x) = Σ_k f_k(x_k) + g(x),
+
+each f_k an exact α-stable process on the line with a scale ν_k of its own, g a Gaussian process.
+"""
+
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from skbayesnn.stable.additive.axes import Axis
+from skbayesnn.stable.additive.chain import AdditiveChain, AdditiveRecord, AdditiveState
+from skbayesnn.stable.additive.dense import DenseBasis
+from skbayesnn.stable.additive.noise import DEGREES
+from skbayesnn.stable.additive.prediction import (
+    draw_given_parts,
+    moments_given_parts,
+    student_scales,
+)
+from skbayesnn.stable.additive.scales import best_inverse_lengths
+from skbayesnn.stable.partitions.base import AS_IT_IS, Partition
+from skbayesnn.stable.samplers.hyper import ALPHAS
+
+MAX_JOINT = 1200
+"""Rows up to which all parts are drawn at once every few sweeps."""
+
+
+class AdditiveDraws(NamedTuple):
+    """Posterior draws, of all chains.
+
+    Attributes
+    ----------
+    log_noise, alpha, degrees, log_amplitude : ndarray of shape (n_draws,)
+        log σ², α, the degrees of freedom of the noise, and the log-variance of g.
+    log_nu : ndarray of shape (n_draws, n_axes)
+    f, log_variances : ndarray of shape (n_draws, n_values), float32
+        f_k at the values of all axes one after the other, and log v.
+    theta : ndarray of shape (n_draws, n_basis), float32
+        Coefficients of g.
+    levels : ndarray of shape (n_draws, n_axes + 1)
+        The levels at which the laws of splits are evaluated, and that of the noise's scale.
+    """
+
+    log_noise: np.ndarray
+    alpha: np.ndarray
+    degrees: np.ndarray
+    log_amplitude: np.ndarray
+    log_nu: np.ndarray
+    f: np.ndarray
+    log_variances: np.ndarray
+    theta: np.ndarray
+    levels: np.ndarray
+
+    def take(self, chosen):
+        """Some of the draws, by their numbers."""
+        return AdditiveDraws(*(array[chosen] for array in self))
+
+
+class AdditiveCells(Partition):
+    """Axis units and dense units on the rows of a table.
+
+    Parameters
+    ----------
+    X, y, sample_weight, inputs
+        As in :class:`~skbayesnn.stable.partitions.base.Partition`.
+    dense : bool, default=True
+        Whether there is a dense part.
+    rng : numpy.random.Generator or None
+        For large tables: chooses the rows that length scales are found on, and landmarks.
+
+    Attributes
+    ----------
+    axes : list of Axis
+    basis : DenseBasis or None
+    inverse_lengths : ndarray of shape (n_features,)
+        What the dense units multiply the scaled inputs by.
+    weights : ndarray of shape (n,)
+        Sample weights.
+    starts, ends : ndarray of int, shape (n_axes,)
+        Where each axis has its values in arrays of all, one after the other.
+    joint : bool
+        Whether all parts are drawn at once now and then.
+    gram : ndarray of shape (n, n) or None
+        Of g at unit amplitude, where they are.
+    """
+
+    chain = AdditiveChain
+    recorded: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, X, y=None, sample_weight=None, inputs=AS_IT_IS, dense=True, rng=None):
+        self.inputs, self.rows = inputs, inputs.scaled(X)
+        self.y = np.zeros(len(X)) if y is None else np.array(y)
+        self.weights = np.ones(len(X)) if sample_weight is None else np.array(sample_weight)
+        self.n_rows = float(self.weights.sum())
+        self.axes = [Axis(x) for x in self.rows.T]
+        sizes = np.array([axis.cells.x.size for axis in self.axes])
+        self.ends = np.cumsum(sizes)
+        self.starts = self.ends - sizes
+        self.log_masses = np.concatenate([axis.cells.log_masses for axis in self.axes])
+        # The mean of log q under the masses, for each axis: that of a typical cell.
+        masses = (axis.cells.log_masses for axis in self.axes)
+        self.typical = np.array([np.exp(q) @ q for q in masses])
+        self.joint = len(X) <= MAX_JOINT
+        self.inverse_lengths, self.basis, self.n_basis, self.gram = None, None, 0, None
+        if dense:
+            self.inverse_lengths = best_inverse_lengths(self.rows, self.y, self.weights, rng)
+            self.set_basis(DenseBasis(self.rows * self.inverse_lengths, rng))
+
+    def set_basis(self, basis):
+        """Use this basis of the dense part."""
+        self.basis, self.n_basis = basis, basis.squares.size
+        self.gram = basis.train @ basis.train.T if self.joint else None
+
+    def parts(self):
+        """Each axis, and its place in arrays of all."""
+        for axis, start, end in zip(self.axes, self.starts, self.ends, strict=True):
+            yield axis, slice(start, end)
+
+    def log_units(self, alpha, log_nu):
+        """log(ν_k q^{2/α}) of all values."""
+        return np.repeat(log_nu, self.ends - self.starts) + 2.0 / alpha * self.log_masses
+
+    def is_of(self, X, y, sample_weight):
+        """Whether these are the data that the partition was made from."""
+        theirs = self.inputs.scaled(X), y, sample_weight
+        ours = self.rows, self.y, self.weights
+        return all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
+
+    def separating_mass(self):
+        """Probability that an axis unit tells any two rows apart."""
+        return float(np.mean([axis.cells.separating_mass() for axis in self.axes]))
+
+    def features(self, planes):
+        """No one needs the signs of all axis units at the rows."""
+        raise NotImplementedError
+
+    def start(self, prior, rng):
+        """A random state, spread wide so that R-hat means something."""
+        n_axes = len(self.axes)
+        alpha = float(rng.choice(ALPHAS)) if prior.alpha is None else prior.alpha
+        log_nu = (
+            rng.normal(-2.0, 1.0, n_axes) if prior.nu is None else np.full(n_axes, np.log(prior.nu))
+        )
+        log_variances = self.log_units(alpha, log_nu)
+        if alpha < 2.0:
+            log_variances += np.abs(rng.normal(size=log_variances.size))
+        return AdditiveState(
+            alpha=alpha,
+            log_nu=log_nu,
+            log_noise=rng.uniform(-4.0, 0.0) if prior.log_noise is None else prior.log_noise,
+            degrees=float(rng.choice(DEGREES)) if prior.degrees is None else prior.degrees,
+            log_amplitude=rng.normal(-1.0, 1.0),
+            log_variances=log_variances,
+            f=np.zeros(log_variances.size),
+            theta=np.zeros(self.n_basis),
+            g=np.zeros(self.y.size),
+            precisions=self.weights.copy(),
+        )
+
+    def new_record(self, monitored, n_draws, thin):
+        """An empty record of a chain."""
+        sizes = {"f": self.ends[-1], "log_variances": self.ends[-1], "theta": self.n_basis}
+        n_sweeps, n_axes = n_draws * thin, len(self.axes)
+        # Of each f_k, its values at the ends and in the middle, less their mean.
+        places = np.stack([self.starts, (self.starts + self.ends - 1) // 2, self.ends - 1])
+        return AdditiveRecord(
+            thin=thin,
+            monitored=monitored,
+            places=places,
+            draws={name: np.empty((n_draws, n), np.float32) for name, n in sizes.items()},
+            f=np.empty((n_sweeps, monitored.size)),
+            parts=np.empty((n_sweeps, 3 * n_axes + monitored.size)),
+            log_nu=np.empty((n_sweeps, n_axes)),
+            numbers=np.empty((n_sweeps, 4)),
+        )
+
+    def draws_of(self, records):
+        """The draws of the records of several chains."""
+        thin = records[0].thin
+        numbers = np.concatenate([record.numbers[thin - 1 :: thin] for record in records])
+        log_noise, alpha, inverse_degrees, log_amplitude = numbers.T.copy()
+        with np.errstate(divide="ignore"):
+            degrees = 1.0 / inverse_degrees
+        per_draw = {
+            name: np.concatenate([record.draws[name] for record in records])
+            for name in records[0].draws
+        }
+        # Evenly spread, in orders that no draw knows of.
+        n, fixed = log_noise.size, np.random.default_rng(0)
+        levels = [(fixed.permutation(n) + 0.5) / n for _ in range(len(self.axes) + 1)]
+        return AdditiveDraws(
+            log_noise=log_noise,
+            alpha=alpha,
+            degrees=degrees,
+            log_amplitude=log_amplitude,
+            log_nu=np.concatenate([record.log_nu[thin - 1 :: thin] for record in records]),
+            levels=np.stack(levels, axis=1),
+            **per_draw,
+        )
+
+    def followed(self, prior, records):
+        """What convergence is judged by beside f: arrays (n_chains, n_sweeps, n_values) by name."""
+        numbers = np.stack([record.numbers for record in records])
+        parts, n_axes = np.stack([record.parts for record in records]), len(self.axes)
+        found = {"effects": parts[..., : 3 * n_axes]}
+        if prior.nu is None:
+            found["nu"] = np.stack([record.log_nu for record in records])
+        given = prior.log_noise, prior.alpha, prior.degrees
+        names = "noise_variance", "alpha", "degrees_of_freedom"
+        for i, (name, value) in enumerate(zip(names, given, strict=True)):
+            if value is None:
+                found[name] = numbers[..., i : i + 1]
+        if self.basis is not None:
+            found["smooth_part"] = parts[..., 3 * n_axes :]
+            found["smooth_variance"] = numbers[..., 3:]
+        return found
+
+    def noise_scales(self, draws):
+        """Variance of a new row's noise over σ², for each draw, at its level."""
+        return student_scales(draws.degrees, draws.levels[:, -1])
+
+    def draw_noise_scales(self, draws, n_rows, rng):
+        """The same, drawn for each row."""
+        return student_scales(draws.degrees, rng.random((n_rows, draws.degrees.size)))
+
+    def predict(self, draws, X):
+        """Means and variances (n_rows, n_draws) of f at new inputs, a Gaussian a draw."""
+        return moments_given_parts(self, draws, self.inputs.scaled(X))
+
+    def sample(self, draws, X, rng):
+        """Draw the function jointly at all new inputs, once for each draw: (n_rows, n_draws)."""
+        return draw_given_parts(self, draws, self.inputs.scaled(X), rng)
+
+    def _predict(self, problem, draws, X):
+        raise NotImplementedError
+
+    def _sample(self, draws, X, rng):
+        raise NotImplementedError

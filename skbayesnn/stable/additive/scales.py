@@ -1,0 +1,128 @@
+"""Length scales of the dense part, by the evidence of the Gaussian limit of the whole model.
+
+With α = 2 and Gaussian noise the model is a Gaussian process with the covariance
+
+    a k(x, x') + Σ_k ν_k (1 - 2 θ_k/π) + σ² I,
+
+k the kernel of the dense units, θ_k the angle between (1, x_k) and (1, x_k'). All parameters are
+fitted at once, so that the length scales answer for what axis units leave over and not for
+all of y. The length scales are then held, while the chains sample everything else.
+"""
+
+import warnings
+
+import numpy as np
+from scipy.linalg import cho_solve, cholesky, lapack
+from scipy.optimize import minimize
+from scipy.spatial.distance import cdist
+from sklearn.exceptions import ConvergenceWarning
+
+from skbayesnn.stable.additive.dense import radial
+from skbayesnn.stable.samplers.line import arc
+
+MAX_ROWS = 600
+"""Of more rows a random part is used: an evaluation costs O(n³)."""
+
+_PRIOR_VARIANCE = 9.0
+_LOG_BOUND = 9.0
+_LOG_VARIANCE_BOUNDS = (-12.0, 9.0)
+_MAX_ITERATIONS = 100
+
+
+def axis_kernel(x):
+    """1 - 2θ/π for all pairs of values of an input, (n, n)."""
+    return 1.0 - 2.0 * arc(np.minimum.outer(x, x), np.maximum.outer(x, x))
+
+
+def negative_log_posterior(parameters, X, axes, y, weights):
+    """Minus the log-evidence and log-prior of the Gaussian limit, and its gradient.
+
+    Parameters
+    ----------
+    parameters : ndarray of shape (2 * n_features + 2,)
+        Logarithms of the inverse length scales, of the ν's, of a and of σ².
+    X : ndarray of shape (n, n_features)
+    axes : ndarray of shape (n_features, n, n)
+        From :func:`axis_kernel`.
+    y, weights : ndarray of shape (n,)
+
+    Returns
+    -------
+    value : float
+    gradient : ndarray of shape (2 * n_features + 2,)
+    """
+    n_features = X.shape[1]
+    scaled = X * np.exp(parameters[:n_features])
+    nus, (a, noise) = np.exp(parameters[n_features:-2]), np.exp(parameters[-2:])
+    dense, slope = radial(cdist(scaled, scaled, "sqeuclidean"))
+    covariance = a * dense + np.tensordot(nus, axes, 1)
+    covariance.flat[:: len(y) + 1] += noise / weights
+    factor = cholesky(covariance, lower=True, overwrite_a=True, check_finite=False)
+    solved = cho_solve((factor, True), y, check_finite=False)
+    value = 0.5 * y @ solved + np.log(np.diag(factor)).sum()
+
+    # d(-log evidence)/dC = ½ (C⁻¹ - C⁻¹yy'C⁻¹).
+    inverse = lapack.dpotri(factor, lower=1)[0]
+    inverse = np.tril(inverse) + np.tril(inverse, -1).T
+    by_covariance = 0.5 * (inverse - np.outer(solved, solved))
+    gradient = np.empty_like(parameters)
+    # dk/dlog λ_j = -slope (s_j 1' - 1 s_j')², s the scaled inputs.
+    weight = a * by_covariance * slope
+    gradient[:n_features] = 2.0 * (
+        (scaled * (weight @ scaled)).sum(axis=0) - weight.sum(axis=1) @ scaled**2
+    )
+    gradient[n_features:-2] = nus * (axes.reshape(n_features, -1) @ by_covariance.ravel())
+    gradient[-2] = a * (by_covariance * dense).sum()
+    gradient[-1] = noise * (np.diag(by_covariance) / weights).sum()
+
+    logs = parameters[:n_features]
+    value += 0.5 * (logs**2).sum() / _PRIOR_VARIANCE
+    gradient[:n_features] += logs / _PRIOR_VARIANCE
+    # Half-Cauchy variances.
+    logs = parameters[n_features:]
+    value += np.logaddexp(logs, -logs).sum()
+    gradient[n_features:] += np.tanh(logs)
+    return value, gradient
+
+
+def best_inverse_lengths(X, y, weights, rng):
+    """The inverse length scales that maximise the evidence of the Gaussian limit.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_features)
+        Standardised, as y.
+    y, weights : ndarray of shape (n,)
+        Targets, and sample weights.
+    rng : numpy.random.Generator
+        Chooses rows where there are more than :data:`MAX_ROWS`.
+
+    Returns
+    -------
+    inverse_lengths : ndarray of shape (n_features,)
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the optimiser failed.
+    """
+    if len(y) > MAX_ROWS:
+        chosen = rng.choice(len(y), MAX_ROWS, replace=False)
+        X, y, weights = X[chosen], y[chosen], weights[chosen]
+    n_features = X.shape[1]
+    start = np.concatenate([np.full(n_features, -0.5), np.full(n_features, -2.0), [0.0, -2.0]])
+    bounds = [(-_LOG_BOUND, _LOG_BOUND)] * n_features + [_LOG_VARIANCE_BOUNDS] * (n_features + 2)
+    axes = np.stack([axis_kernel(x) for x in X.T])
+    found = minimize(
+        negative_log_posterior, start, (X, axes, y, weights), "L-BFGS-B", True, bounds=bounds,
+        options={"maxiter": _MAX_ITERATIONS},
+    )  # fmt: skip
+    # Status 1 is the limit of iterations: near enough for scales that are held anyway.
+    if found.status > 1:
+        warnings.warn(
+            f"The search for length scales of the dense units failed ({found.message}); they may "
+            "be far from the best. Scale or transform the inputs, or set dense_units=False.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return np.exp(found.x[:n_features])

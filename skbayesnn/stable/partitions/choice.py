@@ -1,0 +1,138 @@
+"""Which partition an estimator runs on: the kind of cells, and the scales of the inputs."""
+
+import warnings
+
+import numpy as np
+
+from skbayesnn._validation import InvalidParameterError, location_and_scale
+from skbayesnn.stable.additive.partition import AdditiveCells
+from skbayesnn.stable.input_scales import best_scales
+from skbayesnn.stable.partitions.base import InputScaling
+from skbayesnn.stable.partitions.line import LineCells
+from skbayesnn.stable.partitions.plane.partition import FaceCells
+from skbayesnn.stable.partitions.sampled import BIAS_SCALES, UnitCells
+
+_MIN_SEPARATING_MASS = 0.01
+_MAX_PLANE_ROWS = 150
+_EXACT = {1: "line", 2: "plane"}
+
+
+def make_partition(estimator, X, y, sample_weight, rng):
+    """The partition that an estimator asks for.
+
+    Parameters
+    ----------
+    estimator : StableNNRegressor
+    X : ndarray of shape (n, n_features)
+    y : ndarray of shape (n,)
+        Standardised.
+    sample_weight : ndarray of shape (n,)
+        Above zero.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    partition : Partition
+    """
+    kind = kind_of_cells(estimator, X)
+    location, spread = 0.0, 1.0
+    if estimator.normalize_X:
+        location, spread = location_and_scale(X, "X", sample_weight)
+    scale, bias_scale = estimator.input_scale, BIAS_SCALES[estimator.activation]
+    if kind == "additive" and isinstance(scale, str) and scale == "evidence":
+        # The scales of axis units are their ν's, and dense units have length scales.
+        scale = 1.0
+    elif isinstance(scale, str) and scale == "evidence":
+        standardised = (X - location) / spread
+        scale, bias_scale = best_scales(standardised, y, rng, estimator.activation, sample_weight)
+    else:
+        scale = _given_scale(estimator, X.shape[1])
+    inputs = InputScaling(location, scale / spread)
+    data = X, y, sample_weight, inputs
+    if kind == "additive":
+        # The grid of StableNNRegressorCV has no dense_units.
+        dense = getattr(estimator, "dense_units", True)
+        partition = AdditiveCells(*data, dense=dense, rng=rng)
+    elif kind == "sampled":
+        partition = UnitCells(
+            *data,
+            n_units=estimator.n_units,
+            activation=estimator.activation,
+            bias_scale=bias_scale,
+            moving=estimator.move_units,
+        )
+    else:
+        partition = LineCells(*data) if kind == "line" else FaceCells(*data)
+    if not estimator.normalize_X and len(partition.rows) > 1:
+        mass = partition.separating_mass()
+        if mass < _MIN_SEPARATING_MASS:
+            warnings.warn(
+                "The rows of X are nearly the same to the network: a hidden unit tells two of "
+                f"them apart with a probability of {mass:.1g} only. Use normalize_X=True, or "
+                "another input_scale.",
+                UserWarning,
+                stacklevel=4,
+            )
+    return partition
+
+
+def _given_scale(estimator, n_features):
+    try:
+        scale = np.broadcast_to(np.asarray(estimator.input_scale, dtype=np.float64), n_features)
+        good = np.isfinite(scale).all() and (scale > 0).all()
+    except ValueError:
+        good = False
+    if not good:
+        raise InvalidParameterError(
+            f"The 'input_scale' parameter of {type(estimator).__name__} must be a positive float, "
+            f"one for each of the {n_features} features, or 'evidence'. Got "
+            f"{estimator.input_scale!r} instead."
+        )
+    return scale
+
+
+def kind_of_cells(estimator, X):
+    """The kind that "auto" stands for; an error where the one asked for cannot be."""
+    kind, n_features = estimator.cells, X.shape[1]
+    exact = estimator.activation == "sign" and not estimator.move_units
+    if estimator.move_units and estimator.sampler == "metropolis":
+        raise ValueError(
+            "sampler='metropolis' moves no hyperplanes: use sampler='gibbs' with move_units=True, "
+            "or move_units=False."
+        )
+    if kind in ("line", "plane"):
+        needed = 1 if kind == "line" else 2
+        if n_features != needed:
+            raise ValueError(
+                f"cells={kind!r} needs X with {needed} feature(s), but it has {n_features}. "
+                "Use cells='additive', cells='sampled' or cells='auto'."
+            )
+        if not exact:
+            raise ValueError(
+                f"cells={kind!r} has the exact cells of sign units: with "
+                f"activation={estimator.activation!r} and move_units={estimator.move_units} use "
+                "cells='sampled' or cells='auto'."
+            )
+    elif kind == "auto":
+        many = "additive" if estimator.sampler == "gibbs" else "sampled"
+        kind = _EXACT.get(n_features, many) if exact else "sampled"
+        if kind == "plane" and len(np.unique(X, axis=0)) > _MAX_PLANE_ROWS:
+            kind = many
+    elif kind == "additive" and (not exact or estimator.sampler == "metropolis"):
+        raise ValueError(
+            "cells='additive' has axis units that are signs, dense units that are cosines, and a "
+            "Gibbs sampler: use activation='sign', move_units=False and sampler='gibbs', or "
+            "cells='sampled'."
+        )
+    return kind
+
+
+def degrees_of_freedom(estimator, partition):
+    """Those of the noise: None where they are sampled, infinity for Gaussian noise."""
+    likelihood, additive = estimator.likelihood, isinstance(partition, AdditiveCells)
+    if likelihood == "student_t" and not additive:
+        raise ValueError(
+            "likelihood='student_t' is for cells='additive', which takes any number of inputs. "
+            "Use it, or likelihood='gaussian' or 'auto'."
+        )
+    return None if likelihood == "student_t" or (additive and likelihood == "auto") else np.inf

@@ -1,0 +1,1 @@
+"""The exact cells of two inputs."""

@@ -1,0 +1,135 @@
+"""The chains of a fit; from their records to attributes: draws, and how far to trust them."""
+
+import warnings
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.parallel import Parallel, delayed
+
+from skbayesnn.stable.diagnostics import effective_sample_size, r_hat, tail_effective_sample_size
+from skbayesnn.stable.samplers.chain import run_chain, sweep_blocks
+from skbayesnn.stable.samplers.metropolis import MetropolisChain
+
+_MAX_MONITORED = 100
+_MAX_R_HAT = 1.01
+_MIN_EFFECTIVE = 400
+
+
+def sample_posterior(estimator, partition, prior, starts, n_warmup, data, context):
+    """Run the chains of an estimator.
+
+    Parameters
+    ----------
+    estimator : StableNNRegressor
+    partition : Partition
+    prior : Prior
+    starts : list of (State, numpy.random.Generator)
+        One a chain; both are changed in place.
+    n_warmup : int
+    data : tuple of ndarray
+        X and y, for callbacks.
+    context : sklearn.callback.CallbackContext
+
+    Returns
+    -------
+    attributes : dict
+    ends : list of (State, numpy.random.Generator)
+        Where the chains could go on.
+    """
+    n_rows = len(partition.rows)
+    monitored = np.unique(np.linspace(0, n_rows - 1, min(n_rows, _MAX_MONITORED)).astype(int))
+    n_kept = -(-estimator.n_posterior_draws // estimator.n_chains)
+    n_blocks = len(sweep_blocks(n_warmup, n_kept * estimator.thin))
+    make_chain = MetropolisChain if estimator.sampler == "metropolis" else partition.chain
+    chains = []
+    for state, rng in starts:
+        record = partition.new_record(monitored, n_kept, estimator.thin)
+        chains.append(make_chain(partition, prior, state, record, rng))
+
+    def attributes(records):
+        return fitted_attributes(partition, prior, records, estimator._scale)
+
+    # One BLAS thread: more do not pay on systems of this size, and chains that run
+    # side by side would fight for the cores.
+    records = Parallel(n_jobs=estimator.n_jobs, prefer="threads")(
+        delayed(run_chain)(
+            chain,
+            n_warmup,
+            estimator,
+            data,
+            context.subcontext(task_name="chain", task_id=i, max_subtasks=n_blocks),
+            attributes,
+        )
+        for i, chain in enumerate(chains)
+    )
+    return attributes(records), [(chain.state, chain.rng) for chain in chains]
+
+
+def convergence(estimator):
+    """The largest R-hat and the least effective sample size, and whether both are good."""
+    r_hats = [estimator.r_hat_.max(), *estimator.parameter_r_hat_.values()]
+    sizes = [estimator.effective_sample_size_.min(), estimator.tail_effective_sample_size_.min()]
+    sizes += estimator.parameter_effective_sample_size_.values()
+    sizes += estimator.parameter_tail_effective_sample_size_.values()
+    worst, fewest = np.max(r_hats), np.min(sizes)
+    # Written so that NaN, from fewer than four sweeps, is not good.
+    return worst, fewest, bool(worst <= _MAX_R_HAT and fewest >= _MIN_EFFECTIVE)
+
+
+def warn_unless_converged(estimator):
+    """Tell the user how far off the chains are, and what helps."""
+    worst, fewest, good = convergence(estimator)
+    if not good:
+        warnings.warn(
+            f"The chains may not have converged: R-hat is {worst:.3f} (1 is best, up to "
+            f"{_MAX_R_HAT} is good) and the least effective sample size {fewest:.0f} "
+            f"({_MIN_EFFECTIVE} or more is good). Set warm_start=True and fit again, which "
+            "continues the chains, or increase n_warmup and thin.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+
+def fitted_attributes(partition, prior, records, scale):
+    """The attributes of the estimator with which it predicts.
+
+    Parameters
+    ----------
+    partition : Partition
+    prior : Prior
+    records : list of Record
+        One a chain; they are cut to the shortest of them.
+    scale : float
+        Of y.
+
+    Returns
+    -------
+    attributes : dict
+    """
+    n_draws = min(record.n_draws for record in records)
+    records = [record.first(n_draws) for record in records]
+    draws = partition.draws_of(records)
+    f, parameters = np.stack([r.f for r in records]), partition.followed(prior, records)
+    judges = {
+        "r_hat_": (r_hat, np.max),
+        "effective_sample_size_": (effective_sample_size, np.min),
+        "tail_effective_sample_size_": (tail_effective_sample_size, np.min),
+    }
+    attributes = {}
+    for name, (judge, worst) in judges.items():
+        attributes[name] = judge(f)
+        attributes[f"parameter_{name}"] = {
+            parameter: float(worst(judge(values))) for parameter, values in parameters.items()
+        }
+    noise, nu = scale**2 * np.exp(draws.log_noise), np.exp(draws.log_nu)
+    return attributes | {
+        "cells_": partition,
+        "noise_variance_": float(noise.mean()),
+        "alpha_": float(np.median(draws.alpha)),
+        "nu_": float(np.median(nu)),
+        "noise_variance_draws_": noise,
+        "alpha_draws_": draws.alpha,
+        "nu_draws_": nu,
+        "monitored_rows_": partition.inputs.unscaled(partition.rows[records[0].monitored]),
+        "_draws": draws,
+    }

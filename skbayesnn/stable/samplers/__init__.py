@@ -1,0 +1,1 @@
+"""The Markov chains, and the draws that they are made of."""

@@ -1,0 +1,382 @@
+"""Exact cells for one input, and a collapsed Gibbs sampler that costs O(n) a sweep.
+
+A hidden unit sign(b + w x) changes sign at one point of the real line, closed to a
+circle at infinity, and that point is Cauchy. Cell j > 0 is a change between the sorted
+inputs x_{j-1} and x_j, cell 0 a change outside of them, so that (section 2 of the
+paper, with the masses of its appendix S.2.1 put right)
+
+    f_j - f_{j-1} = 2 w_j,    f_0 + f_{n-1} = 2 w_0,    w_j ~ N(0, v_j).
+
+Given the v's, f is a random walk with one more observation, 0 = f_0 + f_{n-1} + N(0, 4 v_0):
+a Kalman filter gives every conditional law in O(n), without an inverse or a difference
+of nearly equal numbers, even where some v's underflow to zero and others overflow.
+
+A sweep draws each v_j with all of f but f_0 integrated out (forward messages updated as
+the sweep goes, backward messages computed before it), then the noise variance in the
+same way, then f and the noise variance given f, then proposes to exchange the variances
+of neighbouring cells, which moves a jump from a gap to the next.
+"""
+
+from math import exp, log, sqrt
+
+import numpy as np
+
+from skbayesnn.numerics.jit import kernel
+from skbayesnn.numerics.stable_laws import log_density
+from skbayesnn.stable.samplers.chain import Chain
+from skbayesnn.stable.samplers.scales import (
+    draw_log_noise,
+    draw_log_variance,
+    log_noise_prior,
+    propose_log_noise,
+    propose_log_variance,
+)
+
+# Far from the data and for α below one a variance may leave the range of doubles: one so far
+# above the noise is no different from an infinite one, and products of it stay finite.
+MAX_LOG_VARIANCE = 600.0
+
+_SWEEPS_A_MOVE = 5
+
+
+def arc(x0, x1):
+    """Share of the circle of sign changes between x0 and x1 >= x0, in [0, 1).
+
+    (arctan x1 - arctan x0)/π, without cancellation for close or for large inputs.
+    """
+    h0, h1 = np.hypot(1.0, x0), np.hypot(1.0, x1)
+    sine = (x1 - x0) / h0 / h1
+    cosine = 1.0 / h0 / h1 + (x0 / h0) * (x1 / h1)
+    return np.arctan2(sine, cosine) / np.pi
+
+
+def line_log_masses(x):
+    """Logarithms of the masses q of the cells.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n,)
+        Distinct inputs in increasing order.
+
+    Returns
+    -------
+    log_masses : ndarray of shape (n,)
+        Cell 0 lies outside the inputs, cell j between x_{j-1} and x_j. They sum to one.
+    """
+    masses = np.empty(x.shape)
+    masses[1:] = arc(x[:-1], x[1:])
+    # From the positive half of the circle: 1 - arc(x[0], x[-1]), without cancellation.
+    masses[0] = (np.arctan2(1.0, x[-1]) + np.arctan2(1.0, -x[0])) / np.pi
+    # Between denormal numbers a mass may vanish.
+    return np.log(np.maximum(masses, np.finfo(float).tiny))
+
+
+@kernel
+def draw_function(y, noise, steps, rng, f):
+    """Draw f given the variances of the cells.
+
+    The corner is put in last, by Matheron's rule: f drawn without it is shifted along
+    its covariance with f_0 + f_{n-1}.
+
+    Parameters
+    ----------
+    y, noise : ndarray of shape (n,)
+        Mean of the targets at each distinct input, and its noise variance.
+    steps : ndarray of shape (n,)
+        4 v_j: variances of f_j - f_{j-1}, the first that of f_0 + f_{n-1}.
+    rng : numpy.random.Generator
+    f : ndarray of shape (n,)
+        Overwritten.
+    """
+    n = y.shape[0]
+    mean, var, to_first, to_last, corner = _filter(y, noise, steps)
+    f[n - 1] = mean[n - 1] + sqrt(var[n - 1]) * rng.standard_normal()
+    for j in range(n - 2, -1, -1):
+        step = steps[j + 1]
+        keep = 1.0 / (1.0 + step / var[j])
+        spread = var[j] / (1.0 + var[j] / step)
+        f[j] = mean[j] + keep * (f[j + 1] - mean[j]) + sqrt(spread) * rng.standard_normal()
+    # (f_0 + f_{n-1} + outer_sd N(0, 1))/(corner + outer_sd²), safe where outer_sd overflows.
+    outer_sd = sqrt(steps[0])
+    shift = (f[0] + f[n - 1]) / (corner + steps[0])
+    shift += rng.standard_normal() / (corner / outer_sd + outer_sd)
+    for j in range(n):
+        f[j] -= (to_first[j] + to_last[j]) * shift
+
+
+@kernel
+def _filter(y, noise, steps):
+    """Moments of the random walk given y, the corner left out.
+
+    Returns
+    -------
+    mean, var : ndarray of shape (n,)
+        Of f_j given y_0 … y_j.
+    to_first, to_last : ndarray of shape (n,)
+        Covariances of f_j with f_0 and with f_{n-1} given all of y.
+    corner : float
+        Variance of f_0 + f_{n-1} given all of y.
+    """
+    n = y.shape[0]
+    mean, var = np.empty(n), np.empty(n)
+    to_first, to_last = np.empty(n), np.empty(n)
+    # A flat start: the corner makes the law of f_0 proper.
+    mean[0], var[0] = y[0], noise[0]
+    to_first[0] = 1.0
+    for j in range(1, n):
+        step = steps[j]
+        to_first[j] = to_first[j - 1] / (1.0 + step / var[j - 1])
+        gain = 1.0 / (1.0 + noise[j] / (var[j - 1] + step))
+        mean[j] = mean[j - 1] + gain * (y[j] - mean[j - 1])
+        var[j] = gain * noise[j]
+    smoothed = var[n - 1]
+    to_last[n - 1] = smoothed
+    to_first[n - 1] *= smoothed
+    for j in range(n - 2, -1, -1):
+        step = steps[j + 1]
+        keep = 1.0 / (1.0 + step / var[j])
+        smoothed = var[j] / (1.0 + var[j] / step) + keep * keep * smoothed
+        to_last[j] = keep * to_last[j + 1]
+        to_first[j] *= smoothed
+    corner = to_first[0] + 2.0 * to_first[n - 1] + to_last[n - 1]
+    return mean, var, to_first, to_last, corner
+
+
+@kernel
+def function_moments(y, noise, steps):
+    """Posterior moments of f given the variances of the cells: what predictions need.
+
+    The arguments are those of :func:`draw_function`.
+
+    Returns
+    -------
+    mean, var : ndarray of shape (n,)
+        Of f_j given all of y.
+    lag : ndarray of shape (n,)
+        Covariance of f_{j-1} and f_j; the first entry is that of f_{n-1} and f_0.
+    """
+    n = y.shape[0]
+    filtered, filtered_var, to_first, to_last, corner = _filter(y, noise, steps)
+    mean, var, lag = np.empty(n), np.empty(n), np.empty(n)
+    mean[n - 1], var[n - 1] = filtered[n - 1], filtered_var[n - 1]
+    for j in range(n - 2, -1, -1):
+        step = steps[j + 1]
+        keep = 1.0 / (1.0 + step / filtered_var[j])
+        mean[j] = filtered[j] + keep * (mean[j + 1] - filtered[j])
+        lag[j + 1] = keep * var[j + 1]
+        var[j] = filtered_var[j] / (1.0 + filtered_var[j] / step) + keep * lag[j + 1]
+    lag[0] = to_first[n - 1]
+    corner_gain = 1.0 / (corner + steps[0])
+    shift = (mean[0] + mean[n - 1]) * corner_gain
+    before = to_first[n - 1] + to_last[n - 1]
+    for j in range(n):
+        here = to_first[j] + to_last[j]
+        mean[j] -= here * shift
+        var[j] -= here * here * corner_gain
+        lag[j] -= before * here * corner_gain
+        before = here
+    return mean, var, lag
+
+
+@kernel
+def draw_variances(
+    y, noise, f_first, log_units, log_variances, steps, table, width, from_prior, rng
+):
+    """Draw every v_j in turn, with all of f but f_0 integrated out; ``steps`` follows.
+
+    By a slice, or by a Metropolis step from the prior.
+    """
+    n = y.shape[0]
+    # Backward messages: f_j given y_j … y_{n-1} and the corner, as a likelihood.
+    message, message_var = np.empty(n), np.empty(n)
+    prior, prior_var = -f_first, steps[0]
+    for j in range(n - 1, 0, -1):
+        gain = 1.0 / (1.0 + noise[j] / prior_var)
+        message[j] = prior + gain * (y[j] - prior)
+        message_var[j] = gain * noise[j]
+        prior, prior_var = message[j], message_var[j] + steps[j]
+    mean, var = f_first, 0.0
+    for j in range(1, n + 1):
+        # What is known of f_j - f_{j-1}, or of f_0 + f_{n-1}, without the cell's weight.
+        if j < n:
+            cell, change, change_var = j, message[j] - mean, var + message_var[j]
+        elif n > 1:
+            cell, change, change_var = 0, -f_first - mean, var
+        else:
+            # f_0 = w_0 is seen through y alone.
+            cell, change, change_var = 0, 2.0 * y[0], 4.0 * noise[0]
+        b, delta2 = 0.25 * change_var, 0.25 * change * change
+        if from_prior:
+            log_variances[cell] = propose_log_variance(
+                log_variances[cell], log_units[cell], b, delta2, table.a, rng
+            )
+        else:
+            log_variances[cell] = draw_log_variance(
+                log_variances[cell], log_units[cell], b, delta2, table, width, rng
+            )
+        steps[cell] = 4.0 * exp(min(log_variances[cell], MAX_LOG_VARIANCE))
+        if j < n:
+            gain = 1.0 / (1.0 + noise[j] / (var + steps[j]))
+            mean += gain * (y[j] - mean)
+            var = gain * noise[j]
+
+
+@kernel
+def log_evidence(y, counts, within, log_noise, f_first, steps):
+    """Log-likelihood of log σ² with all of f but f_0 integrated out."""
+    noise = exp(log_noise)
+    mean, var = f_first, 0.0
+    total, n_rows = within / noise, 0.0
+    # The logarithm of a product costs less than a sum of logarithms.
+    product = 1.0
+    for j in range(y.shape[0]):
+        if j > 0:
+            var += steps[j]
+        here = noise / counts[j]
+        ratio = (var + here) / here
+        if ratio > 1e100:
+            total += log(ratio)
+        else:
+            product *= ratio
+        if product > 1e100:
+            total += log(product)
+            product = 1.0
+        total += (y[j] - mean) ** 2 / (var + here)
+        n_rows += counts[j]
+        gain = 1.0 / (1.0 + here / var) if var > 0.0 else 0.0
+        mean += gain * (y[j] - mean)
+        var = gain * here
+    var += steps[0]
+    total += log(product) + n_rows * log_noise
+    return -0.5 * (total + log(var) + (mean + f_first) ** 2 / var)
+
+
+@kernel
+def _move_noise(y, counts, within, n_rows, log_noise, f_first, steps, rng):
+    """A Metropolis step in log σ² that f does not hold back, as it does where σ² is small."""
+    proposal = propose_log_noise(log_noise, n_rows, rng)
+    log_ratio = (
+        log_noise_prior(proposal)
+        - log_noise_prior(log_noise)
+        + log_evidence(y, counts, within, proposal, f_first, steps)
+        - log_evidence(y, counts, within, log_noise, f_first, steps)
+    )
+    return proposal if -rng.standard_exponential() < log_ratio else log_noise
+
+
+@kernel
+def exchange_neighbours(y, noise, log_units, log_variances, steps, f, table, rng):
+    """Propose to exchange v_j and v_{j+1}, f_j integrated out given its neighbours; draw f_j."""
+    n = y.shape[0]
+    for j in range(n if n > 1 else 0):
+        right = j + 1 if j < n - 1 else 0
+        before = f[j - 1] if j > 0 else -f[n - 1]
+        after = f[j + 1] if j < n - 1 else -f[0]
+        v0, v1 = log_variances[j], log_variances[right]
+        smaller = exp(-abs(v0 - v1))
+        share = (1.0 if v0 > v1 else smaller) / (1.0 + smaller)
+        # The variance of f_j given its neighbours is the same before and after.
+        between = min(steps[j], steps[right]) / (1.0 + smaller)
+        old = y[j] - before - share * (after - before)
+        new = y[j] - after + share * (after - before)
+        log_ratio = (
+            0.5 * (old * old - new * new) / (between + noise[j])
+            + log_density(v1 - log_units[j], table)
+            + log_density(v0 - log_units[right], table)
+            - log_density(v0 - log_units[j], table)
+            - log_density(v1 - log_units[right], table)
+        )
+        if -rng.standard_exponential() < log_ratio:
+            log_variances[j], log_variances[right] = v1, v0
+            steps[j], steps[right] = steps[right], steps[j]
+            old = new
+        gain = 1.0 / (1.0 + noise[j] / between)
+        f[j] = y[j] - (1.0 - gain) * old + sqrt(gain * noise[j]) * rng.standard_normal()
+
+
+@kernel
+def sweep_line(first, n_sweeps, problem, state, record, rng):
+    """Run Gibbs sweeps.
+
+    Parameters
+    ----------
+    first : int
+        Number of the first sweep; those with a negative number are not recorded.
+    n_sweeps : int
+    problem : Problem
+    state : State
+        Changed in place.
+    record : Record
+        Written to.
+    rng : numpy.random.Generator
+    """
+    y, counts, log_units, table = problem.y, problem.counts, problem.log_units, problem.table
+    log_variances, f = state.log_variances, state.f
+    n = y.shape[0]
+    n_rows = 0.0
+    noise, steps = np.empty(n), np.empty(n)
+    for j in range(n):
+        n_rows += counts[j]
+        noise[j] = exp(state.log_noise[0]) / counts[j]
+        steps[j] = 4.0 * exp(min(log_variances[j], MAX_LOG_VARIANCE))
+    for sweep in range(first, first + n_sweeps):
+        if problem.move_scales:
+            draw_variances(
+                y,
+                noise,
+                f[0],
+                log_units,
+                log_variances,
+                steps,
+                table,
+                problem.width,
+                sweep % 2 != 0,
+                rng,
+            )
+            if n == 1:
+                # There v was drawn without f_0, and the moves to come are given f_0.
+                draw_function(y, noise, steps, rng, f)
+        if problem.move_noise:
+            log_noise = _move_noise(
+                y, counts, problem.within, n_rows, state.log_noise[0], f[0], steps, rng
+            )
+            for j in range(n):
+                noise[j] = exp(log_noise) / counts[j]
+            draw_function(y, noise, steps, rng, f)
+            rss = problem.within
+            for j in range(n):
+                rss += counts[j] * (y[j] - f[j]) ** 2
+            log_noise = draw_log_noise(log_noise, n_rows, rss, rng)
+            for j in range(n):
+                noise[j] = exp(log_noise) / counts[j]
+            state.log_noise[0] = log_noise
+        else:
+            draw_function(y, noise, steps, rng, f)
+        if sweep >= 0:
+            record.log_noise[sweep] = state.log_noise[0]
+            for i in range(record.monitored.shape[0]):
+                record.f[sweep, i] = f[record.monitored[i]]
+        if problem.move_scales:
+            exchange_neighbours(y, noise, log_units, log_variances, steps, f, table, rng)
+        if sweep >= 0 and (sweep + 1) % record.thin == 0:
+            for j in range(n):
+                record.log_scales[sweep // record.thin, j] = log_variances[j] - log_units[j]
+
+
+class LineChain(Chain):
+    """The sweeps of a chain for the cells of one input, and between them moves of α and ν."""
+
+    def sweep(self, first, n_sweeps):
+        """Run sweeps."""
+        stride = _SWEEPS_A_MOVE if self.moves.active else n_sweeps
+        for start in range(first, first + n_sweeps, stride):
+            self.problem = self.moves.update(self.problem, self._log_evidence)
+            n = min(stride, first + n_sweeps - start)
+            sweep_line(start, n, self.problem, self.state, self.record, self.rng)
+            self.write_parameters(start, n)
+
+    def _log_evidence(self, log_variances):
+        """All of f but f_0 integrated out."""
+        y, counts, within = self.problem.y, self.problem.counts, self.problem.within
+        steps = 4.0 * np.exp(np.minimum(log_variances, MAX_LOG_VARIANCE))
+        return log_evidence(y, counts, within, self.state.log_noise[0], self.state.f[0], steps)

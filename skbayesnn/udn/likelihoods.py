@@ -1,0 +1,179 @@
+"""Laws of the target given what a head says, on the side of numpy.
+
+A head is affine, with one or more columns a target, and has parameters that all rows share. For
+each target the columns of a regression head are
+
+- "gaussian": the mean;
+- "student_t": the location and a log scale; shared, the degrees of freedom;
+- "mixture": for each component a logit, an offset and a log scale, and one location to which
+  the offsets are added; "heteroscedastic" is the mixture of one.
+
+What rows share begins with a log variance for each target, the noise. It is the variance of the
+Gaussian, and in the other laws is added to that of every row and component: what the network
+does not know of the function, beside the noise that depends on the inputs. A thousandth of the
+target's spread is always added besides (``LEAST_VARIANCE``): where targets repeat exactly, the
+density of a mixture has no bound without it. The gradients are in
+:mod:`skbayesnn.udn.adjoints`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaincinv, gammaln, log_softmax, logsumexp, ndtri
+
+from skbayesnn.udn.adjoints import LEAST_VARIANCE
+
+SOFTMAX, GAUSSIAN, MIXTURE, STUDENT_T = 0, 1, 2, 3
+VARIANCE_UNIT = np.float32(8.0)
+"""Shared parameters are kept in this unit, so that steps of Adam move them fast enough."""
+BIAS_SCALE = 10.0
+"""Prior standard deviation of the offsets of regression heads and of what rows share."""
+START_SPREAD, START_LOG_SCALE = 0.3, -2.0
+"""Where components start: near each other and narrow beside the noise that rows share, so that
+the mean is learned before the shape."""
+SHAPE_PRECISION = 5.0
+"""Factor on the prior precision of the slopes of all but the location: with that of the location,
+the shape follows single rows long before the mean is learned."""
+TAIL = np.concatenate([[0.0], np.geomspace(1e-4, 0.1, 8), np.linspace(0.1, 1.0, 8)[1:]])
+"""Levels that cut the law of a Student's t precision into pieces, each a Gaussian in predictions;
+finer where the precision is low."""
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """Sizes of a head, and what its outputs mean.
+
+    Parameters
+    ----------
+    name : {"softmax", "gaussian", "heteroscedastic", "student_t", "mixture"}
+    n_targets : int
+        Regression targets, or classes.
+    n_components : int, default=1
+        Gaussians of a mixture.
+    """
+
+    name: str
+    n_targets: int
+    n_components: int = 1
+
+    @property
+    def code(self):
+        """The law's number, for kernels."""
+        codes = {"softmax": SOFTMAX, "gaussian": GAUSSIAN, "student_t": STUDENT_T}
+        return codes.get(self.name, MIXTURE)
+
+    @property
+    def n_columns(self):
+        """Outputs of a head for each target."""
+        return {MIXTURE: 3 * self.n_components + 1, STUDENT_T: 2}.get(self.code, 1)
+
+    @property
+    def n_outputs(self):
+        """Outputs of a head."""
+        return self.n_targets * self.n_columns
+
+    @property
+    def n_shared(self):
+        """Parameters of a head that do not meet the inputs."""
+        return self.n_targets * {SOFTMAX: 0, STUDENT_T: 2}.get(self.code, 1)
+
+    def start(self):
+        """Offsets and shared parameters of the first head.
+
+        Components start side by side at quantiles of a standard normal, so that they differ.
+        """
+        offsets = np.zeros((self.n_targets, self.n_columns))
+        k = self.n_components
+        if self.code == MIXTURE:
+            offsets[:, k : 2 * k] = START_SPREAD * ndtri((np.arange(k) + 0.5) / k)
+            offsets[:, 2 * k : 3 * k] = START_LOG_SCALE
+        shared = np.zeros(self.n_shared)
+        shared[: self.n_targets] = self.first_noise
+        shared[self.n_targets :] = np.log(9.0)
+        return np.concatenate([offsets.ravel(), shared / VARIANCE_UNIT])
+
+    def slope_factors(self):
+        """Factor on the prior precision of the slopes of each output: 1 for the location."""
+        factors = np.full((self.n_targets, self.n_columns), SHAPE_PRECISION)
+        factors[:, -1 if self.code == MIXTURE else 0] = 1.0
+        return factors.ravel()
+
+    @property
+    def first_noise(self):
+        """Log of the noise that rows share, at the start."""
+        return 0.0 if self.code == GAUSSIAN else -1.0
+
+    def precision(self, learn_noise):
+        """Prior precision of offsets and shared parameters; None for that of other weights."""
+        if self.code == SOFTMAX:
+            return None
+        precision = np.full(self.n_outputs + self.n_shared, BIAS_SCALE**-2)
+        precision[self.n_outputs :] *= float(VARIANCE_UNIT) ** 2
+        precision[self.n_outputs :][: self.n_targets] *= learn_noise
+        return precision
+
+    def gaussians(self, outputs, shared):
+        """The law as Gaussians, for every depth, row and target.
+
+        Parameters
+        ----------
+        outputs : ndarray of shape (depth, n, n_outputs)
+        shared : ndarray of shape (depth, n_shared)
+
+        Returns
+        -------
+        log_weights, means, log_variances : ndarray of shape (depth, n, n_targets, n_gaussians)
+        """
+        columns = outputs.reshape(*outputs.shape[:2], self.n_targets, self.n_columns)
+        k = self.n_components
+        if self.code == MIXTURE:
+            log_weights = log_softmax(columns[..., :k], axis=-1)
+            means = columns[..., k : 2 * k] + columns[..., -1:]
+            return log_weights, means, self._log_squares(columns[..., 2 * k : 3 * k], shared)
+        if self.code == GAUSSIAN:
+            log_variances = np.broadcast_to(shared[:, None, :, None], columns.shape)
+            return np.zeros_like(columns), columns, log_variances
+        mass, middle = np.diff(TAIL), 0.5 * (TAIL[1:] + TAIL[:-1])
+        log_weights = np.empty((*columns.shape[:3], len(mass)))
+        log_variances = np.empty_like(log_weights)
+        log_squares = self._log_squares(columns[..., 1:], shared)
+        for (d, t), a in np.ndenumerate(shared[:, self.n_targets :]):
+            half = 0.5 * (1.0 + np.exp(a))
+            log_weights[d, :, t] = np.log(mass)
+            precisions = gammaincinv(half, middle) / half
+            log_variances[d, :, t] = log_squares[d, :, t] - np.log(precisions)
+        return log_weights, np.broadcast_to(columns[..., :1], log_weights.shape), log_variances
+
+    def _log_squares(self, log_scales, shared):
+        """Logarithms of squared scales that depend on the inputs."""
+        noise = np.exp(shared[:, None, : self.n_targets, None]) + LEAST_VARIANCE
+        return np.log(np.exp(2.0 * log_scales) + noise)
+
+    def log_densities(self, outputs, shared, targets):
+        """Log density, or log probability, of every row and target under each depth.
+
+        Parameters
+        ----------
+        outputs : ndarray of shape (depth, n, n_outputs)
+        shared : ndarray of shape (depth, n_shared)
+        targets : ndarray of shape (n, n_targets) or (n, 1)
+            Regression targets, or class numbers.
+
+        Returns
+        -------
+        log_densities : ndarray of shape (depth, n, n_targets), or (depth, n, 1) of classes
+        """
+        if self.code == SOFTMAX:
+            codes = np.asarray(targets)[:, 0].astype(int)
+            return log_softmax(outputs, axis=2)[:, np.arange(len(codes)), codes, None]
+        if self.code == STUDENT_T:
+            columns = outputs.reshape(*outputs.shape[:2], self.n_targets, 2)
+            log_squares = self._log_squares(columns[..., 1:], shared)[..., 0]
+            dof = 1.0 + np.exp(shared[:, None, self.n_targets :])
+            u = (targets - columns[..., 0]) ** 2 * np.exp(-log_squares) / dof
+            constant = gammaln(0.5 * dof + 0.5) - gammaln(0.5 * dof) - 0.5 * np.log(dof * np.pi)
+            return constant - 0.5 * (log_squares + (dof + 1.0) * np.log1p(u))
+        log_weights, means, log_variances = self.gaussians(outputs, shared)
+        squares = (means - np.asarray(targets)[None, :, :, None]) ** 2
+        terms = squares * np.exp(-log_variances) + log_variances + np.log(2.0 * np.pi)
+        return logsumexp(log_weights - 0.5 * terms, axis=3)

@@ -1,0 +1,262 @@
+"""The stack: its weights, members of every kind, members that fail, and scikit-learn's checks."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from linear import BayesianLinear
+from scipy import stats
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.exceptions import FitFailedWarning
+from sklearn.linear_model import BayesianRidge, LinearRegression, Ridge
+from sklearn.model_selection import GridSearchCV, KFold, cross_validate
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skbayesnn import StackingDistributionRegressor
+from skbayesnn.metrics import crps_scorer, log_predictive_density_scorer
+from skbayesnn.pooling.default_members import default_members, default_splitter
+from skbayesnn.pooling.laws import LEVELS, ErrorLaw, MemberLaw, TargetSpread, kind_of
+from skbayesnn.predictive import PredictiveMixture
+
+LINES = [("bayes", BayesianRidge()), ("ols", LinearRegression())]
+
+
+def data(n=200, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2, 2, (n, 2))
+    return X, X @ [1.0, -2.0] + 0.3 * rng.normal(size=n)
+
+
+class Quantiles(RegressorMixin, BaseEstimator):
+    """Knows the true quantiles of a standard normal error around the first input."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.n_features_in_ = np.shape(X)[1]
+        return self
+
+    def predict(self, X, quantiles=(0.5,)):
+        return np.asarray(X)[:, :1] + stats.norm.ppf(quantiles)
+
+
+class Mean(RegressorMixin, BaseEstimator):
+    def fit(self, X, y):
+        self.mean_ = np.mean(y)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.mean_)
+
+
+class Broken(RegressorMixin, BaseEstimator):
+    def fit(self, X, y):
+        raise ArithmeticError("out of luck")
+
+    def predict(self, X):
+        return np.zeros(len(X))
+
+
+@parametrize_with_checks(
+    [StackingDistributionRegressor([("ols", LinearRegression()), ("ridge", Ridge())], cv=2)]
+)
+def test_sklearn(estimator, check):
+    check(estimator)
+
+
+def test_the_better_member_has_the_weight():
+    X, y = data()
+    members = [*LINES, ("mean", Mean())]
+    model = StackingDistributionRegressor(members, random_state=0).fit(X, y)
+    assert model.weights_[2] == 0
+    assert len(model.estimators_) == np.sum(model.weights_ > 0)
+    assert model.cv_log_densities_.shape == (3, 200)
+    assert model.cv_log_densities_[0].mean() > model.cv_log_densities_[2].mean() + 1
+    new, y_new = data(1000, 1)
+    # The truth has N(0, 0.3²) errors; 200 rows cost a few hundredths of a nat.
+    truth = stats.norm.logpdf(y_new, new @ [1.0, -2.0], 0.3).mean()
+    assert truth - 0.05 < log_predictive_density_scorer(model, new, y_new) < truth
+
+
+@pytest.mark.parametrize("objective", ["log_score", "crps"])
+@pytest.mark.parametrize("refit", [True, False])
+def test_the_pool_is_that_of_its_members(objective, refit):
+    X, y = data()
+    members = [("a", BayesianLinear((0.1, 10.0))), ("b", KNeighborsRegressor(20))]
+    model = StackingDistributionRegressor(
+        members, objective=objective, refit=refit, cv=3, random_state=0
+    ).fit(X, y)
+    fits = [model.estimators_[0]] if refit else model.estimators_[0]
+    share = model.weights_[0]
+    density = np.mean([np.exp(m.predict_distribution(X[:9]).logpdf(y[:9])) for m in fits], axis=0)
+    got = np.exp(model.log_predictive_density(X[:9], y[:9]))
+    if share == 1.0:
+        np.testing.assert_allclose(got, density, rtol=1e-12)
+    else:
+        assert np.all(got >= share * density * (1 - 1e-12))
+    assert model.weights_.sum() == pytest.approx(1.0)
+
+
+def test_out_of_fold_densities_are_those_of_fits_to_the_other_rows():
+    X, y = data(60)
+    splitter = KFold(3)
+    model = StackingDistributionRegressor([("a", BayesianLinear())], cv=splitter).fit(X, y)
+    for train, test in splitter.split(X):
+        expected = BayesianLinear().fit(X[train], y[train]).log_predictive_density(X[test], y[test])
+        np.testing.assert_array_equal(model.cv_log_densities_[0, test], expected)
+    np.testing.assert_array_equal(model.weights_, [1.0])
+
+
+def test_a_density_from_quantiles_is_close_to_the_density():
+    X, y = np.zeros((2000, 1)), np.random.default_rng(0).normal(size=2000)
+    law = MemberLaw(Quantiles().fit(X, y), TargetSpread(y)).predict_distribution(X)
+    # Kernels by Silverman's rule for a tenth of the rows, 200, add their variance; a hundred
+    # quantiles in place of the law cost some per cent in the tails.
+    wider = stats.norm(scale=np.sqrt(1.0 + (0.9 * 200**-0.2) ** 2))
+    points = np.linspace(-2, 2, 9)
+    density = np.exp(law[:1].logpdf(points[None]))[0]
+    np.testing.assert_allclose(density, wider.pdf(points), rtol=0.08)
+    assert stats.norm.logpdf(y).mean() - 0.02 < law.logpdf(y).mean() < stats.norm.logpdf(y).mean()
+
+
+def test_errors_that_grow_with_the_prediction_are_followed():
+    rng = np.random.default_rng(0)
+    predictions = rng.uniform(1, 3, 5000)
+    law = ErrorLaw(predictions, predictions * rng.standard_t(5, 5000))
+    points = np.array([[1.3], [2.7]])
+    # The scale is a mean of 500 absolute errors, right to about 5 %.
+    errors = law.values(points[:, 0])[:, [5, 94]] - points
+    np.testing.assert_allclose(errors, points * stats.t.ppf(LEVELS[[5, 94]], 5), rtol=0.15)
+
+
+@pytest.mark.parametrize(
+    ("member", "kind"),
+    [
+        (BayesianLinear(), "distribution"),
+        (BayesianRidge(), "std"),
+        (make_pipeline(OneHotEncoder(), BayesianRidge()), "std"),
+        (Quantiles(), "quantiles"),
+        (LinearRegression(), "point"),
+    ],
+)
+def test_kinds_of_members(member, kind):
+    assert kind_of(member) == kind
+
+
+@pytest.mark.parametrize("cv", [3, default_splitter(10_000, 0)])
+def test_every_kind_of_member_in_one_stack(cv):
+    X, y = data()
+    members = [
+        ("ours", BayesianLinear()), ("std", BayesianRidge()), ("quantiles", Quantiles()),
+        ("point", KNeighborsRegressor(5)), ("pipe", make_pipeline(LinearRegression())),
+    ]  # fmt: skip
+    for objective in ("log_score", "crps"):
+        model = StackingDistributionRegressor(members, cv=cv, objective=objective).fit(X, y)
+        assert np.isfinite(model.predict(X)).all()
+    scored = np.isfinite(model.cv_log_densities_).all(axis=0)
+    assert scored.sum() == (200 if cv == 3 else 20)
+
+
+def test_a_member_that_fails_is_told_and_left_out():
+    X, y = data()
+    members = [("good", BayesianRidge()), ("bad", Broken())]
+    with pytest.warns(FitFailedWarning, match="'bad' failed and is left out: out of luck"):
+        model = StackingDistributionRegressor(members).fit(X, y)
+    np.testing.assert_array_equal(model.weights_, [1.0, 0.0])
+    assert model.failures_ == {"bad": "ArithmeticError: out of luck"}
+    assert np.isnan(model.cv_log_densities_[1]).all()
+    with pytest.raises(ArithmeticError, match="out of luck"):
+        StackingDistributionRegressor([("bad", Broken())]).fit(X, y)
+
+
+def test_the_same_result_from_any_number_of_cores():
+    X, y = data(80)
+    members = [("forest", RandomForestRegressor(10)), ("line", BayesianRidge())]
+    models = [
+        StackingDistributionRegressor(members, n_jobs=jobs, random_state=1).fit(X, y)
+        for jobs in (None, 2)
+    ]
+    np.testing.assert_array_equal(*[model.predict(X) for model in models])
+    again = pickle.loads(pickle.dumps(models[0]))
+    np.testing.assert_array_equal(again.predict(X), models[0].predict(X))
+
+
+def test_a_frame_with_categories_in_a_search():
+    X, y = data(90)
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(c=np.tile(["x", "y", "z"], 30))
+    encode = make_column_transformer((OneHotEncoder(), ["c"]), remainder="passthrough")
+    model = StackingDistributionRegressor(
+        [("pipe", make_pipeline(encode, BayesianRidge())), ("mean", Mean())], cv=3
+    )
+    search = GridSearchCV(model, {"objective": ["log_score", "crps"]}, scoring=crps_scorer, cv=2)
+    search.fit(frame, pd.Series(y))
+    assert list(search.best_estimator_.feature_names_in_) == ["a", "b", "c"]
+    assert cross_validate(model, frame, y, scoring=crps_scorer, cv=2)["test_score"].min() > -0.3
+
+
+def test_weights_of_rows_count_in_the_fits_and_in_the_score():
+    X, y = data()
+    y[100:] += 50.0  # another world, without weight
+    weights = np.r_[np.ones(100), np.zeros(100)]
+    model = StackingDistributionRegressor(LINES, cv=3, random_state=0).fit(X, y, weights)
+    alone = StackingDistributionRegressor(LINES, cv=3, random_state=0).fit(X[:100], y[:100])
+    np.testing.assert_allclose(model.weights_, alone.weights_, atol=1e-6)
+    np.testing.assert_allclose(model.predict(X), alone.predict(X), rtol=1e-6)
+    assert np.isnan(model.cv_log_densities_[:, 100:]).all()
+    with pytest.raises(ValueError, match="KNeighborsRegressor takes no sample_weight"):
+        StackingDistributionRegressor([("k", KNeighborsRegressor())]).fit(X, y, weights)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "told"),
+    [
+        ({"estimators": []}, "'estimators' parameter .* at least one"),
+        ({"estimators": [("a", "b")]}, "'estimators' parameter"),
+        ({"estimators": [*LINES, LINES[0]]}, "names in 'estimators' must all differ"),
+        ({"objective": "mse"}, "'objective' parameter"),
+        ({"cv": [([0, 1], [2]), ([0], [2])]}, "no row into two test folds"),
+    ],
+)
+def test_bad_parameters_are_named(parameters, told):
+    X, y = data(20)
+    with pytest.raises(ValueError, match=told):
+        StackingDistributionRegressor(**{"estimators": LINES, **parameters}).fit(X, y)
+
+
+def test_draws_have_the_law_of_the_pool():
+    X, y = data(60)
+    members = [("a", BayesianRidge()), ("b", KNeighborsRegressor(5))]
+    model = StackingDistributionRegressor(members, random_state=0).fit(X, y)
+    law, draws = model.predict_distribution(X[:3]), model.sample_y(X[:3], 4000, random_state=0)
+    for row in range(3):
+        uniform = law[[row] * 4000].cdf(draws[row])
+        # Systematic draws among the members lie closer to the law than independent ones.
+        assert stats.kstest(uniform, "uniform").pvalue > 1e-3
+
+
+def test_the_default_stack_depends_on_the_number_of_rows_alone():
+    small, large = ([name for name, _ in default_members(n)] for n in (500, 50_000))
+    assert set(large) < set(small)
+    folds = [default_splitter(n, 0).get_n_splits(np.zeros((n, 1))) for n in (3, 500, 4000, 50_000)]
+    assert folds == [3, 5, 3, 1]
+
+
+def test_infinite_densities_are_a_failure():
+    class Certain(RegressorMixin, BaseEstimator):
+        def fit(self, X, y):
+            self.value_ = np.median(y)
+            return self
+
+        def predict(self, X, return_std=False):
+            return np.full(len(X), self.value_), np.zeros(len(X))
+
+    X, y = data(30)
+    y = np.round(y)
+    with pytest.warns(FitFailedWarning, match="a predicted spread is zero"):
+        model = StackingDistributionRegressor([("sure", Certain()), *LINES]).fit(X, y)
+    assert model.weights_[0] == 0
+    assert isinstance(model.predict_distribution(X), PredictiveMixture)

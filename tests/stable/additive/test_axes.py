@@ -1,0 +1,76 @@
+"""Axis units: distinct values, levels, and the prior of their scales; length scales of g."""
+
+import numpy as np
+from scipy.optimize import approx_fprime
+
+from skbayesnn.numerics.stable_laws import log_density_by_quadrature, positive_stable_table
+from skbayesnn.stable.additive import axes
+from skbayesnn.stable.additive.axes import (
+    Axis,
+    log_half_cauchy,
+    log_prior_of_variances,
+    move_levels,
+)
+from skbayesnn.stable.additive.scales import axis_kernel, negative_log_posterior
+
+
+def test_many_values_are_taken_in_runs(monkeypatch):
+    monkeypatch.setattr(axes, "MAX_VALUES", 7)
+    x = np.random.default_rng(0).normal(size=40)
+    axis = Axis(x)
+    assert axis.cells.x.size == 7
+    assert (np.diff(axis.cells.x) > 0).all()
+    order = np.argsort(x)
+    assert (np.diff(axis.index[order]) >= 0).all()
+    counts = np.bincount(axis.index)
+    assert counts.min() >= 5
+    assert counts.max() <= 6
+    # Each value is one of its own run.
+    assert (np.isin(axis.cells.x, x)).all()
+    assert all(v in x[axis.index == j] for j, v in enumerate(axis.cells.x))
+
+
+def test_half_cauchy():
+    x = np.array([-30.0, -1.0, 0.0, 2.0, 800.0])
+    found = [log_half_cauchy(v) for v in x]
+    np.testing.assert_allclose(found, -np.logaddexp(x, -x), rtol=1e-14)
+
+
+def test_levels_move_along_their_sum():
+    first, last = np.array([0.3, -1.0, 2.0]), np.array([0.5, 1.0, 1.0])
+    log_outer = np.log([0.5, 2.0, 0.1])
+    rng, shifts, draws = np.random.default_rng(0), np.empty(3), []
+    for _ in range(20000):
+        move_levels(first, last, log_outer, rng, shifts)
+        draws.append(shifts.copy())
+    draws = np.array(draws)
+    np.testing.assert_allclose(draws.sum(axis=1), 0.0, atol=1e-12)
+    # c ~ N(-(first + last)/2, diag v) given 1'c = 0.
+    mean, v = -0.5 * (first + last), np.exp(log_outer)
+    gain = v / v.sum()
+    covariance = np.diag(v) - np.outer(gain, v)
+    np.testing.assert_allclose(draws.mean(axis=0), mean - gain * mean.sum(), atol=0.03)
+    np.testing.assert_allclose(np.cov(draws.T), covariance, atol=0.03)
+
+
+def test_prior_of_all_scales():
+    rng = np.random.default_rng(1)
+    log_masses, starts = np.log(rng.uniform(size=7)), np.array([0, 3])
+    log_nus, t = np.array([0.3, -2.0]), rng.normal(size=7)
+    units = np.repeat(log_nus, [3, 4]) + 2.0 / 1.4 * log_masses
+    found = log_prior_of_variances(
+        units + t, log_masses, starts, log_nus, 1.4, positive_stable_table(0.7)
+    )
+    np.testing.assert_allclose(found, log_density_by_quadrature(t, 0.7).sum(), rtol=1e-7)
+
+
+def test_gradient_of_the_gaussian_limit():
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(15, 2)), rng.normal(size=15)
+    kernels = np.stack([axis_kernel(x) for x in X.T])
+    parameters, weights = rng.normal(-1, 0.5, 6), rng.exponential(size=15)
+    _, gradient = negative_log_posterior(parameters, X, kernels, y, weights)
+    numerical = approx_fprime(
+        parameters, lambda p: negative_log_posterior(p, X, kernels, y, weights)[0], 1e-6
+    )
+    np.testing.assert_allclose(gradient, numerical, atol=1e-4)

@@ -1,0 +1,60 @@
+"""Dense units: features, and the evidence of the amplitude and the noise."""
+
+import numpy as np
+from scipy.stats import multivariate_normal
+
+from skbayesnn.stable.additive import dense
+from skbayesnn.stable.additive.dense import DenseBasis, dense_kernel, log_evidence
+
+
+def test_features_are_the_process_itself():
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(30, 3)), rng.normal(size=(5, 3))
+    basis = DenseBasis(X, rng)
+    np.testing.assert_allclose(basis.train @ basis.train.T, dense_kernel(X, X), atol=1e-8)
+    np.testing.assert_allclose(basis.train.T @ basis.train, np.diag(basis.squares), atol=1e-8)
+    psi, left = basis.features(np.vstack([X[:2], new]))
+    np.testing.assert_allclose(psi[:2], basis.train[:2], atol=1e-6)
+    np.testing.assert_allclose(
+        psi @ basis.train.T, dense_kernel(np.vstack([X[:2], new]), X), atol=1e-6
+    )
+    np.testing.assert_allclose(left[:2], 0.0, atol=1e-6)
+    assert (left[2:] > 1e-3).all()
+
+
+def test_landmarks_approximate_a_smooth_process(monkeypatch):
+    monkeypatch.setattr(dense, "MAX_EXACT", 100)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2)) / 1.5
+    basis = DenseBasis(X, rng)
+    assert not basis.exact
+    # In single precision, of columns up to 20 long.
+    np.testing.assert_allclose(basis.train.T @ basis.train, np.diag(basis.squares), atol=1e-3)
+    theta = rng.normal(size=basis.squares.size)
+    np.testing.assert_allclose(basis.values(theta), basis.train @ theta, atol=1e-5)
+    # A Matérn process is rough: the landmarks know all but a hundredth of its variance.
+    missing = dense_kernel(X, X) - basis.train @ basis.train.T
+    assert np.diag(missing).mean() < 0.01
+
+
+def test_evidence_is_the_density_of_both_noises():
+    rng = np.random.default_rng(1)
+    n, least = 12, 0.6
+    basis = DenseBasis(rng.normal(size=(n, 1)), rng)
+    u, e, d = rng.normal(size=n), rng.normal(size=5), rng.exponential(size=5)
+    t = u @ basis.train
+    outside = u @ u - (t**2 / basis.squares).sum()
+    values, exact = [], []
+    for log_a, log_noise in ((0.0, 0.0), (0.7, -1.2)):
+        values.append(
+            log_evidence(
+                t, basis.squares, outside, (e**2 / d).sum(), 5.0, n, least, log_a, log_noise
+            )
+        )
+        noise = np.exp(log_noise)
+        covariance = np.exp(log_a) * basis.train @ basis.train.T + least * noise * np.eye(n)
+        exact.append(
+            multivariate_normal(np.zeros(n), covariance).logpdf(u)
+            - 0.5 * np.sum(e**2 / d / noise + log_noise)
+        )
+    np.testing.assert_allclose(values[1] - values[0], exact[1] - exact[0], atol=1e-8)

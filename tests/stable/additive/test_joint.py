@@ -1,0 +1,142 @@
+"""The summed kernel: parts given variances, and predictions, are those of a Gaussian process."""
+
+import numpy as np
+import pytest
+from kernels import arc_cosine_kernel
+
+from skbayesnn.stable.additive.dense import DenseBasis, dense_kernel
+from skbayesnn.stable.additive.joint import (
+    add_axis_covariance,
+    add_axis_product,
+    draw_axis_prior,
+    parts_given_variances,
+)
+from skbayesnn.stable.additive.partition import AdditiveCells, AdditiveDraws
+
+NUS, AMPLITUDE = np.array([0.7, 0.3]), 1.4
+# Short enough that the Gram matrix of g can be inverted for comparison.
+INVERSE_LENGTH = 4.0
+
+
+def smooth_kernel(A, B):
+    return AMPLITUDE * dense_kernel(INVERSE_LENGTH * A, INVERSE_LENGTH * B)
+
+
+def table(n, seed):
+    """Two inputs, one with ties, and unequal noise."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.integers(-2, 3, n) / 1.5, rng.normal(size=n)])
+    return X, rng.normal(size=n), np.exp(rng.normal(-2, 0.5, n))
+
+
+def summed_kernel(A, B):
+    k = smooth_kernel(A, B)
+    for nu, a, b in zip(NUS, A.T, B.T, strict=True):
+        k += nu * arc_cosine_kernel(a[:, None], b[:, None])
+    return k
+
+
+def two_parts(X, y):
+    cells = AdditiveCells(X, y, dense=False)
+    cells.inverse_lengths = np.full(2, INVERSE_LENGTH)
+    cells.set_basis(DenseBasis(INVERSE_LENGTH * X, None))
+    return cells
+
+
+def sign_matrix(n):
+    """T: f_j - f_{j-1} = 2 w_j and f_0 + f_{n-1} = 2 w_0."""
+    return np.where(np.arange(n)[:, None] < np.arange(n), -1.0, 1.0)
+
+
+@pytest.mark.parametrize("n", [1, 2, 9])
+def test_covariance_and_product_of_an_axis(n):
+    rng = np.random.default_rng(n)
+    v, s, index = rng.exponential(size=n), rng.normal(size=n), rng.integers(0, n, 12)
+    prior = sign_matrix(n) @ np.diag(v) @ sign_matrix(n).T
+    covariance, product = np.zeros((12, 12)), np.zeros(n)
+    add_axis_covariance(v, index, covariance)
+    add_axis_product(v, s, product)
+    np.testing.assert_allclose(covariance, np.tril(prior[np.ix_(index, index)]), atol=1e-12)
+    np.testing.assert_allclose(product, prior @ s, atol=1e-12)
+
+
+def test_prior_draws_of_an_axis():
+    v, rng = np.array([0.5, 2.0, 0.1, 1.0]), np.random.default_rng(0)
+    f = np.empty((40000, 4))
+    for row in f:
+        draw_axis_prior(v, rng, row)
+    expected = sign_matrix(4) @ np.diag(v) @ sign_matrix(4).T
+    # The standard error of an entry is at most √2 Σv/√40000 = 0.026.
+    np.testing.assert_allclose(np.cov(f.T), expected, atol=0.1)
+
+
+def test_two_is_the_gaussian_process_with_the_summed_kernel():
+    X, y, noise = table(40, 0)
+    new = np.column_stack([[-5.0, -0.2, 2 / 3, 4.0, 0.1], [0.3, -9.0, 0.0, 7.0, X[3, 1]]])
+    cells, log_nu = two_parts(X, y), np.log(NUS)
+    log_variances = cells.log_units(2.0, log_nu)
+    f, theta = parts_given_variances(cells, log_variances, np.log(AMPLITUDE), noise, y)
+    inverse = np.linalg.inv(summed_kernel(X, X) + np.diag(noise))
+    fitted = sum(f[part][axis.index] for axis, part in cells.parts()) + cells.basis.train @ theta
+    np.testing.assert_allclose(fitted, summed_kernel(X, X) @ inverse @ y, atol=1e-8)
+
+    numbers = ([0.0], [2.0], [np.inf], [np.log(AMPLITUDE)])
+    arrays = (log_nu, f, log_variances, theta, np.full(3, 0.5))
+    draws = AdditiveDraws(
+        *(np.array(value) for value in numbers), *(np.atleast_2d(value) for value in arrays)
+    )
+    means, variances = cells.predict(draws, new)
+    np.testing.assert_allclose(means[:, 0], summed_kernel(new, X) @ inverse @ y, atol=1e-8)
+
+    # Given all parts at the training rows: the variances of three independent processes.
+    expected = AMPLITUDE - np.sum(
+        (smooth_kernel(new, X) @ np.linalg.inv(smooth_kernel(X, X))) * smooth_kernel(new, X), axis=1
+    )
+    for nu, x, old in zip(NUS, new.T, X.T, strict=True):
+        values = np.unique(old)[:, None]
+        k = arc_cosine_kernel(x[:, None], values)
+        weights = k @ np.linalg.inv(arc_cosine_kernel(values, values))
+        expected += nu * (1.0 - np.sum(weights * k, axis=1))
+    np.testing.assert_allclose(variances[:, 0], expected, atol=1e-8)
+
+    # Joint draws have these moments, and the covariances of three processes between rows.
+    many = draws.take(np.zeros(20000, int))
+    drawn = cells.sample(many, new, np.random.default_rng(1))
+    # Four and a half standard errors of a mean, and of a covariance.
+    spread = np.sqrt(expected)
+    assert (np.abs(drawn.mean(axis=1) - means[:, 0]) < 4.5 * spread / np.sqrt(20000)).all()
+    joint = smooth_kernel(new, new) - smooth_kernel(new, X) @ np.linalg.inv(
+        smooth_kernel(X, X)
+    ) @ smooth_kernel(X, new)
+    for nu, x, old in zip(NUS, new.T, X.T, strict=True):
+        values, x = np.unique(old)[:, None], x[:, None]
+        k = arc_cosine_kernel(x, values)
+        joint += nu * arc_cosine_kernel(x, x)
+        joint -= nu * k @ np.linalg.inv(arc_cosine_kernel(values, values)) @ k.T
+    assert (np.abs(np.cov(drawn) - joint) < 0.045 * np.outer(spread, spread)).all()
+
+
+def test_draws_have_the_moments_of_the_process():
+    X, y, noise = table(7, 1)
+    cells, rng = two_parts(X, y), np.random.default_rng(2)
+    log_variances = cells.log_units(2.0, np.log(NUS))
+    fits = []
+    for _ in range(8000):
+        f, theta = parts_given_variances(cells, log_variances, np.log(AMPLITUDE), noise, y, rng)
+        first = f[: cells.ends[0]][cells.axes[0].index]
+        second = f[cells.starts[1] :][cells.axes[1].index]
+        fits.append(np.concatenate([first, second, cells.basis.train @ theta]))
+    fits = np.array(fits)
+    parts = [nu * arc_cosine_kernel(x[:, None], x[:, None]) for nu, x in zip(NUS, X.T, strict=True)]
+    parts.append(smooth_kernel(X, X))
+    inverse = np.linalg.inv(sum(parts) + np.diag(noise))
+    stacked = np.vstack(parts)
+    prior = np.zeros((21, 21))
+    for i, part in enumerate(parts):
+        prior[7 * i : 7 * i + 7, 7 * i : 7 * i + 7] = part
+    covariance = prior - stacked @ inverse @ stacked.T
+    z = (fits.mean(axis=0) - stacked @ inverse @ y) / np.sqrt(np.diag(covariance) / 8000)
+    assert np.abs(z).max() < 4.5
+    # The relative error of a sample covariance is about √(2/8000) of the variances.
+    scale = np.sqrt(np.outer(np.diag(covariance), np.diag(covariance)))
+    assert np.abs((np.cov(fits.T) - covariance) / scale).max() < 0.08

@@ -1,0 +1,60 @@
+"""Student-t noise: its likelihood, precisions, and the scales of predictions."""
+
+import numpy as np
+import pytest
+from scipy.stats import gamma, kstest, norm, t
+
+from skbayesnn.stable.additive.noise import DEGREES, log_constants, log_likelihood, update_noise
+from skbayesnn.stable.additive.prediction import student_scales
+
+
+@pytest.mark.parametrize("place", [0, 3, DEGREES.size - 1])
+def test_likelihood_is_that_of_students_law(place):
+    rng = np.random.default_rng(place)
+    e, weights, k = rng.standard_cauchy(9), rng.exponential(size=9), DEGREES[place]
+    law = norm(scale=0.7) if np.isinf(k) else t(k, scale=0.7)
+    found = log_likelihood(e**2, weights, weights.sum(), 2 * np.log(0.7), k, log_constants()[place])
+    assert found == pytest.approx(weights @ law.logpdf(e), rel=1e-10)
+
+
+def test_precisions_given_residuals():
+    rng = np.random.default_rng(0)
+    e, weights, p, draws = np.array([0.0, 3.0]), np.array([1.0, 2.0]), np.ones(2), []
+    for _ in range(3000):
+        update_noise(
+            e, weights, 3.0, DEGREES, log_constants(), 4.0, np.log(0.5), False, False, 3, p, rng
+        )
+        draws.append(p.copy())
+    for values, w, squared in zip(np.transpose(draws), weights, e**2, strict=True):
+        law = gamma(w * 5 / 2, scale=2 / (4 + squared / 0.5))
+        assert kstest(values, law.cdf).pvalue > 1e-4
+
+
+def test_degrees_and_noise_against_a_grid():
+    # σ² given: the posterior of κ by summing over its grid.
+    rng = np.random.default_rng(1)
+    e, ones, p = rng.standard_t(3, 60), np.ones(60), np.ones(60)
+    logs = [
+        log_likelihood(e**2, ones, 60.0, 0.0, k, c)
+        for k, c in zip(DEGREES, log_constants(), strict=True)
+    ]
+    exact = np.exp(logs - np.max(logs))
+    exact /= exact.sum()
+    degrees, visits = 4.0, np.zeros(DEGREES.size)
+    for _ in range(20000):
+        degrees, _ = update_noise(
+            e, ones, 60.0, DEGREES, log_constants(), degrees, 0.0, True, False, 3, p, rng
+        )
+        visits[np.searchsorted(DEGREES, degrees)] += 1
+    # Some 2000 independent draws: a standard error of 0.011 at most.
+    np.testing.assert_allclose(visits / 20000, exact, atol=0.05)
+
+
+def test_scales_of_predictions_make_students_law():
+    levels = (np.arange(1000) + 0.5) / 1000
+    scales = student_scales(np.full(1000, 3.0), levels)
+    y = np.array([0.0, 1.0, 3.0, 10.0, 20.0])
+    mixture = norm(scale=np.sqrt(scales)).pdf(y[:, None]).mean(axis=1)
+    # As far as the 1000 levels reach, a few percent.
+    np.testing.assert_allclose(mixture, t(3).pdf(y), rtol=0.03)
+    assert (student_scales(np.array([np.inf]), np.array([0.3])) == 1).all()

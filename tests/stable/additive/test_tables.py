@@ -1,0 +1,141 @@
+"""Additive cells as users have them: awkward tables, joint draws, effects, and bad input."""
+
+import numpy as np
+import pytest
+
+from skbayesnn import StableNNRegressor
+from skbayesnn.stable.additive.partition import AdditiveCells
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+QUICK = {"n_warmup": 30, "n_posterior_draws": 60, "thin": 2, "n_chains": 2, "random_state": 0}
+
+
+def table(n=40, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    y = np.where(X[:, 0] > 0, 2.0, 0.0) + np.sin(X[:, 1]) + 0.2 * rng.standard_t(3, n)
+    return X, y
+
+
+def awkward():
+    X, y = table()
+    rng = np.random.default_rng(1)
+    return {
+        "a constant column": (np.column_stack([X, np.ones(40)]), y),
+        "columns of two values": (np.column_stack([X > 0, X[:, 0]]).astype(float), y),
+        "equal rows": (np.repeat(X[:10], 4, axis=0), y),
+        "equal rows and targets": (np.repeat(X[:10], 4, axis=0), np.repeat(y[:10], 4)),
+        "large and small scales": (X * [1e8, 1e-8, 1.0], 1e8 * y),
+        "more inputs than rows": (rng.normal(size=(8, 20)), y[:8]),
+        "one distinct row": (np.ones((5, 3)), y[:5]),
+        "constant targets": (X, np.ones(40)),
+        "two rows": (X[:2], y[:2]),
+    }
+
+
+@pytest.mark.parametrize("name", awkward())
+def test_awkward_tables_have_finite_predictions(name):
+    X, y = awkward()[name]
+    model = StableNNRegressor(cells="additive", **QUICK).fit(X, y)
+    far = np.vstack([X[:3], 3.0 * X[:3] + 1.0])
+    quantiles = model.predict_quantiles(far, [0.01, 0.5, 0.99])
+    assert np.isfinite(quantiles).all()
+    assert np.isfinite(model.log_predictive_density(X, y)).all()
+
+
+def test_units_of_the_inputs_and_targets_do_not_matter():
+    X, y = table()
+    one = StableNNRegressor(**QUICK).fit(X, y).predict_quantiles(X)
+    # Powers of two, so that standardised numbers are the same to the last bit.
+    other = StableNNRegressor(**QUICK).fit(X * [2.0**20, 2.0**-20, 1.0], 4.0 * y)
+    np.testing.assert_allclose(other.predict_quantiles(X * [2.0**20, 2.0**-20, 1.0]), 4.0 * one)
+
+
+def test_tables_take_additive_cells_and_find_the_jump():
+    X, y = table(150)
+    model = StableNNRegressor(random_state=0, n_warmup=150, n_posterior_draws=300).fit(X, y)
+    assert isinstance(model.cells_, AdditiveCells)
+    steps = model.predict([[0.3, 0.0, 0.0], [-0.3, 0.0, 0.0]])
+    assert steps[0] - steps[1] == pytest.approx(2.0, abs=0.4)
+    effects = model.partial_effects(X)
+    assert effects.variance_shares.sum() == pytest.approx(1.0)
+    assert effects.variance_shares.argmax() == 0
+    assert (effects.lower <= effects.mean).mean() > 0.99
+    jump = effects.mean[X[:, 0] > 0.2, 0].mean() - effects.mean[X[:, 0] < -0.2, 0].mean()
+    assert jump == pytest.approx(2.0, abs=0.4)
+    np.testing.assert_allclose(effects.mean.mean(axis=0), 0.0, atol=1e-10)
+    assert set(model.parameter_r_hat_) == {
+        "noise_variance", "nu", "degrees_of_freedom", "effects", "smooth_part", "smooth_variance",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("alpha", [1.1, "sample"])
+def test_joint_draws_agree_with_predictions(alpha):
+    X, y = table()
+    model = StableNNRegressor(alpha, **QUICK).fit(X, y)
+    new = np.vstack([X[:2], 1.3 * X[:4] + 0.1])
+    levels = [0.1, 0.5, 0.9]
+    drawn = np.quantile(model.sample_y(new, 12000), levels, axis=1).T
+    # The error of a level is 0.005 for draws, and 0.02 for the few draws of the chain, which
+    # have one scale of the noise each.
+    at = model.predict_distribution(new).cdf(drawn)
+    np.testing.assert_allclose(at, np.tile(levels, (6, 1)), atol=0.04)
+
+
+def test_weights_of_whole_numbers_are_equal_rows():
+    X, y = table(30)
+    weights = np.tile([1.0, 3.0, 0.0], 10)
+    settings = QUICK | {"n_warmup": 200, "n_posterior_draws": 1000}
+    parameters = {"likelihood": "gaussian", "dense_units": False, "alpha": 2.0} | settings
+    one = StableNNRegressor(**parameters).fit(X, y, sample_weight=weights)
+    rows = np.repeat(np.arange(30), weights.astype(int))
+    other = StableNNRegressor(**parameters).fit(X[rows], y[rows])
+    spread = other.predict(X, return_std=True)[1]
+    assert (np.abs(one.predict(X) - other.predict(X)) < 0.25 * spread).all()
+    assert one.noise_variance_ == pytest.approx(other.noise_variance_, rel=0.15)
+
+
+def test_warm_start_goes_on():
+    X, y = table()
+    model = StableNNRegressor(warm_start=True, **QUICK).fit(X, y)
+    before = model.noise_variance_draws_
+    model.fit(X, y)
+    assert not np.isin(before, model.noise_variance_draws_).any()
+    with pytest.raises(ValueError, match="warm_start"):
+        model.fit(X, 2.0 * y + X[:, 0])
+
+
+def test_heavy_tails_are_found():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    signal = 2.0 * (X[:, 0] > 0)
+    degrees = []
+    for noise in (rng.standard_t(2, 200), rng.standard_normal(200)):
+        model = StableNNRegressor(dense_units=False, **QUICK).fit(X, signal + 0.3 * noise)
+        degrees.append(np.median(model._draws.degrees))
+    assert degrees[0] < 5 < degrees[1]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"likelihood": "student_t", "cells": "sampled"}, "likelihood='gaussian'"),
+        ({"cells": "additive", "activation": "erf"}, "activation='sign'"),
+        ({"cells": "additive", "sampler": "metropolis"}, "sampler='gibbs'"),
+        ({"likelihood": "laplace"}, "likelihood"),
+        ({"dense_units": 1}, "dense_units"),
+    ],
+)
+def test_bad_parameters(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        StableNNRegressor(**QUICK, **parameters).fit(*table())
+
+
+def test_effects_need_additive_cells():
+    X, y = table()
+    model = StableNNRegressor(**QUICK).fit(X[:, :1], y)
+    with pytest.raises(ValueError, match="additive"):
+        model.partial_effects(X[:, :1])
+    with pytest.raises(ValueError, match="coverage"):
+        StableNNRegressor(**QUICK).fit(X, y).partial_effects(X, coverage=90)

@@ -1,0 +1,164 @@
+"""Laws of the target: against scipy's densities, as Gaussians, and on data that need them."""
+
+import numpy as np
+import pytest
+from scipy.special import psi
+from scipy.stats import norm, t
+from sklearn.preprocessing import QuantileTransformer
+
+from skbayesnn.predictive import PredictiveMixture
+from skbayesnn.udn import UDNRegressor
+from skbayesnn.udn.adjoints import digamma
+from skbayesnn.udn.inputs import NormalScores
+from skbayesnn.udn.likelihoods import START_SPREAD, Likelihood
+
+RNG = np.random.default_rng(0)
+LAWS = ["gaussian", "heteroscedastic", "student_t", "mixture"]
+
+
+def outputs_and_shared(law, n=6):
+    outputs = RNG.normal(size=(2, n, law.n_outputs))
+    shared = RNG.normal(size=(2, law.n_shared)) - 1.0
+    return outputs, shared
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_gaussians_are_the_law(name):
+    law = Likelihood(name, 2, 3 if name == "mixture" else 1)
+    outputs, shared = outputs_and_shared(law)
+    if name == "student_t":
+        shared[:, 2:] = np.log([1.5, 6.0])
+    targets = RNG.normal(size=(6, 2))
+    found = law.log_densities(outputs, shared, targets)
+    log_weights, means, log_variances = law.gaussians(outputs, shared)
+    for d in range(2):
+        for k in range(2):
+            mixture = PredictiveMixture(
+                np.exp(log_weights[d, :, k]), means[d, :, k], np.exp(log_variances[d, :, k])
+            )
+            # Fifteen Gaussians stand for a Student's t.
+            tolerance = 0.08 if name == "student_t" else 1e-9
+            np.testing.assert_allclose(
+                mixture.logpdf(targets[:, k]), found[d, :, k], atol=tolerance
+            )
+
+
+@pytest.mark.parametrize("dof", [1.3, 2.0, 4.0, 30.0])
+def test_gaussians_of_a_student(dof):
+    law = Likelihood("student_t", 1)
+    y = np.linspace(-6, 6, 25)
+    outputs = np.zeros((1, 25, 2))
+    shared = np.array([[-50.0, np.log(dof - 1.0)]])
+    np.testing.assert_allclose(
+        law.log_densities(outputs, shared, y[:, None])[0, :, 0], t.logpdf(y, dof), atol=1e-5
+    )
+    log_weights, means, log_variances = law.gaussians(outputs, shared)
+    mixture = PredictiveMixture(
+        *(v[0, :, 0] for v in (np.exp(log_weights), means, np.exp(log_variances)))
+    )
+    np.testing.assert_allclose(mixture.cdf(y), t.cdf(y, dof), atol=2e-3)
+
+
+def test_digamma():
+    x = np.array([0.3, 1.0, 2.5, 7.9, 8.1, 300.0])
+    np.testing.assert_allclose([digamma(v) for v in x], psi(x), rtol=1e-9)
+
+
+def test_components_start_apart():
+    start = Likelihood("mixture", 1, 3).start()
+    np.testing.assert_allclose(start[3:6], START_SPREAD * norm.ppf([1 / 6, 0.5, 5 / 6]), atol=1e-12)
+
+
+def test_the_location_is_free_to_depend_on_the_inputs_and_the_shape_less():
+    np.testing.assert_array_equal(
+        Likelihood("mixture", 1, 2).slope_factors() == 1, [0, 0, 0, 0, 0, 0, 1]
+    )
+    np.testing.assert_array_equal(Likelihood("student_t", 2).slope_factors() == 1, [1, 0, 1, 0])
+    np.testing.assert_array_equal(Likelihood("gaussian", 2).slope_factors(), [1, 1])
+    model = UDNRegressor(likelihood="mixture", n_components=2, width=3, random_state=0)
+    model._initialise(1, 10, model._law(1))
+    network = model._network
+    network.grow(2)
+    for k in range(2):
+        head = network.precision[network.starts[2 * k + 1] : network.starts[2 * k + 2]]
+        slopes = head[:21].reshape(3, 7) * model.weight_scale**2
+        np.testing.assert_allclose(slopes, [[5, 5, 5, 5, 5, 5, 1]] * 3, rtol=1e-6)
+
+
+def test_normal_scores():
+    X = RNG.exponential(size=(400, 2)) ** 2
+    X[:, 1] = 7.0
+    scores = NormalScores(X, np.ones(400))
+    found = scores(X)
+    np.testing.assert_allclose(found[:, 0].mean(), 0, atol=1e-9)
+    np.testing.assert_allclose(found[:, 0].std(), 1)
+    np.testing.assert_array_equal(found[:, 1], 0)
+    theirs = QuantileTransformer(n_quantiles=400, output_distribution="normal").fit_transform(X)
+    inside = np.abs(theirs[:, 0]) < 2
+    assert np.corrcoef(found[inside, 0], theirs[inside, 0])[0, 1] > 0.9999
+    far = scores(np.array([[1e3, 8.0], [1e4, 8.0]]))
+    assert far[1, 0] > far[0, 0] > found[:, 0].max()
+    np.testing.assert_array_equal(far[:, 1], 1)
+    # Weights are copies.
+    weights = RNG.integers(1, 4, 400)
+    copies = NormalScores(np.repeat(X, weights, axis=0), np.ones(weights.sum()))
+    np.testing.assert_allclose(NormalScores(X, weights)(X), copies(X), atol=1e-9)
+
+
+def scaled_noise(n, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (n, 1))
+    return X, X[:, 0] + np.exp(2 * X[:, 0] - 1) * rng.normal(size=n)
+
+
+def two_branches(n, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (n, 1))
+    return X, rng.choice([-2, 2], n) + X[:, 0] + 0.3 * rng.normal(size=n)
+
+
+def heavy_tails(n, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (n, 1))
+    return X, X[:, 0] + 0.2 * rng.standard_t(1.5, n)
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "least"),
+    [
+        (scaled_noise, "heteroscedastic", 0.15),
+        (two_branches, "mixture", 0.5),
+        (heavy_tails, "student_t", 0.3),
+        (scaled_noise, "mixture", 0.1),
+    ],
+)
+def test_laws_pay_where_they_hold(data, name, least):
+    fresh = data(1000, 1)
+    scores = [
+        UDNRegressor(likelihood=law, width=16, max_iter=60, random_state=0)
+        .fit(*data(400, 0))
+        .log_predictive_density(*fresh)
+        .mean()
+        for law in ("gaussian", name)
+    ]
+    assert scores[1] > scores[0] + least
+
+
+def test_predictions_do_not_depend_on_the_unit_of_y():
+    X, y = two_branches(120, 0)
+    densities = [
+        UDNRegressor(likelihood="mixture", max_iter=5, random_state=0)
+        .fit(X, scale * y + 3)
+        .log_predictive_density(X, scale * y + 3)
+        + np.log(scale)
+        for scale in (1.0, 1e5)
+    ]
+    np.testing.assert_allclose(*densities, atol=1e-3)
+
+
+def test_several_targets_have_a_mixture_each():
+    X, y = two_branches(120, 0)
+    model = UDNRegressor(likelihood="mixture", n_components=2, max_iter=5, random_state=0)
+    mixtures = model.fit(X, np.column_stack([y, -y])).predict_distribution(X)
+    assert mixtures[1].means.shape == (120, 2 * model.n_layers_)
+    assert not hasattr(model, "noise_variance_")
