@@ -1,9 +1,10 @@
 """
-Inducing inputs that find the data
-==================================
+Inducing inputs that start at one point
+=======================================
 
 All inducing inputs of :class:`~skbayesnn.SIPRegressor` start at one point; the objective alone
-spreads them over the data (Rodríguez-Santana et al., 2022, Figure 3).
+moves them apart (Rodríguez-Santana et al., 2022, Figure 3). Predictions are good wherever they
+are: the prior's networks follow the data, too.
 """
 
 import matplotlib.pyplot as plt

@@ -3,7 +3,7 @@ Quick start
 ===========
 
 Predictive intervals for a table that scikit-learn ships, in half a minute: the disease
-progression of 442 patients from ten measurements. The stable network in a pipeline, beside
+progression of 442 patients from ten measurements. The stable network with its defaults, beside
 scikit-learn's Gaussian process.
 """
 

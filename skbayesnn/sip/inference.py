@@ -18,7 +18,8 @@ ALPHA_START = 0.2
 INDUCING_RATE = 4.0
 """Factor on the learning rate of the inducing inputs, which have far to go."""
 LOSS_LIMIT = 100.0
-"""A mean loss a row above it counts as divergence."""
+"""A mean loss a row above it counts as divergence; twice the hyperprior's at the start comes on
+top."""
 
 
 @dataclass
@@ -74,6 +75,8 @@ class SIPInference(Trainable):
         self.average = model.theta.astype(np.float64)
         self.n_steps = 0
         self.final_alpha = model.alpha
+        penalty = model.prior.hyperprior(model.parts(model.theta)[0])[0]
+        self.start_penalty = model.hyperprior_weight * penalty
         self.discriminator_losses, self.divergences = [], []
         self.held_out = None
 
@@ -137,7 +140,8 @@ class SIPInference(Trainable):
                 losses.append(loss * len(rows))
                 divergences.append(divergence)
         loss = float(np.sum(losses)) / len(order)
-        if self.non_finite() is not None or not loss <= LOSS_LIMIT:
+        limit = LOSS_LIMIT + 2.0 * self.start_penalty / self.n_total
+        if self.non_finite() is not None or not loss <= limit:
             return np.nan
         self.discriminator_losses.append(float(np.mean(told_apart)))
         self.divergences.append(float(np.mean(divergences)))

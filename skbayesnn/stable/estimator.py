@@ -68,8 +68,8 @@ class StableNNRegressor(
         otherwise; sampled ones for units that move or are no signs, and for
         ``sampler="metropolis"``.
     likelihood : {"auto", "gaussian", "student_t"}, default="auto"
-        Law of the target given the function. "student_t", for additive cells, has heavy
-        tails: its degrees of freedom are sampled from 2 to infinity, so that it may turn out
+        Law of the target given the function. "student_t", for additive cells, has heavy tails:
+        its degrees of freedom are sampled from 2 to infinity, so that it may turn out
         Gaussian. "auto" is "student_t" for additive cells and "gaussian" otherwise.
     dense_units : bool, default=True
         Whether additive cells have dense units. Without them the function is a sum of

@@ -29,6 +29,7 @@ from skbayesnn.udn.network import Network
 
 EPOCHS, LEAST_EPOCHS, IMAGE_EPOCHS = 500, 90, 30
 MOST_WORK, PATIENCE = 512_000, 0.4
+LEAST_HELD_ROWS = 4
 
 
 class Pair:
@@ -43,6 +44,16 @@ class Pair:
 
     def __str__(self):
         return "a tuple (height, width) or (height, width, channels) of positive ints"
+
+
+class Mapping:
+    """A dictionary."""
+
+    def __contains__(self, value):
+        return isinstance(value, dict)
+
+    def __str__(self):
+        return "a dict of class to weight"
 
 
 CONSTRAINTS = {
@@ -137,14 +148,14 @@ class UnboundedDepthMixin:
         """Fit on all rows, or on a part and, with ``refit``, then on all of them."""
         self._see(weights)
         rows = other = slice(None)
-        holding = holds_out(self, True)
+        holding = holds_out(self, len(X) >= LEAST_HELD_ROWS)
         if holding:
             rows, other = hold_out(len(X), self.validation_fraction, split, strata)
         self._learn_input_scale(X[rows], weights[rows])
         self._learn_target_scale(targets[rows], weights[rows])
         data = self._scaled(X), self._scaled_targets(targets), weights
         held_out = tuple(part[other] for part in data) if holding else None
-        settings = self._settings(len(X[rows]))
+        settings = replace(self._settings(len(X[rows])), early_stopping=holding)
         refit = holding and self.refit
         tasks = CallbackTasks(
             self, *shown, settings.n_epochs * (2 if refit else 1), self._fitted_so_far

@@ -16,18 +16,8 @@ from skbayesnn._safety import VersionStampMixin, whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, FloatArray, Schedule, Seed
 from skbayesnn._validation import Options, check_parameters
 from skbayesnn.numerics.threads import one_blas_thread
-from skbayesnn.udn._base import CONSTRAINTS, UnboundedDepthMixin
+from skbayesnn.udn._base import CONSTRAINTS, Mapping, UnboundedDepthMixin
 from skbayesnn.udn.likelihoods import Likelihood
-
-
-class Mapping:
-    """A dictionary."""
-
-    def __contains__(self, value):
-        return isinstance(value, dict)
-
-    def __str__(self):
-        return "a dict of class to weight"
 
 
 class UDNClassifier(
@@ -88,8 +78,8 @@ class UDNClassifier(
         own.
     early_stopping : bool or "auto", default="auto"
         Hold out rows, stop when their mean log density has not risen for ``n_iter_no_change``
-        epochs, and put back the best parameters. "auto" does. What noise or
-        temperature predictions need is learned from those rows.
+        epochs, and put back the best parameters. "auto" does, with four rows or more. The rows
+        also set the noise of a regressor and the temperature of a classifier.
     refit : bool, default=True
         Fit to all rows at the end: after early stopping, go on with them: a regressor for as many
         epochs as the best took, a classifier for a tenth of these at a tenth of the learning
@@ -259,11 +249,8 @@ class UDNClassifier(
         return None
 
     def _calibrate(self, X, targets, weights):
-        """Choose the temperature by the log loss of the held-out rows.
-
-        Not below 1: training stopped where these rows were predicted best, so that they look
-        easier than they are.
-        """
+        # Not below 1: training stopped where these rows were predicted best, so that they look
+        # easier than they are.
         logits = self._network.outputs(X, self._depth.support)
         q, rows = self._depth.probabilities(), np.arange(len(X))
         codes = targets[:, 0].astype(int)

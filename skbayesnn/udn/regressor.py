@@ -1,4 +1,4 @@
-"""``UDNRegressor``: Gaussian likelihood with learned noise, a Gaussian mixture over depths."""
+"""``UDNRegressor``: a law of the target on each head, a mixture of Gaussians over depths."""
 
 from numbers import Integral
 from typing import Literal, Self
@@ -85,8 +85,8 @@ class UDNRegressor(
         own.
     early_stopping : bool or "auto", default="auto"
         Hold out rows, stop when their mean log density has not risen for ``n_iter_no_change``
-        epochs, and put back the best parameters. "auto" does. What noise or
-        temperature predictions need is learned from those rows.
+        epochs, and put back the best parameters. "auto" does, with four rows or more. The rows
+        also set the noise of a regressor and the temperature of a classifier.
     refit : bool, default=True
         Fit to all rows at the end: after early stopping, go on with them: a regressor for as many
         epochs as the best took, a classifier for a tenth of these at a tenth of the learning
@@ -153,9 +153,9 @@ class UDNRegressor(
     The predictive Gaussians of "student_t" are fifteen pieces of its law of the precision: its
     distribution function is within 0.003 of Student's.
 
-    With several targets ``predict`` gives (n_samples, n_targets), with ``return_std`` as well,
-    and ``predict_distribution`` a list of one mixture a target; the methods that need a
-    single mixture (quantiles, intervals, samples, densities) raise a ``ValueError``.
+    With several targets, which share the hidden layers and the depth, ``predict_distribution``
+    gives a list of one mixture a target; what needs their joint law (``sample_y`` and
+    ``log_predictive_density``) raises a ``ValueError``.
 
     References
     ----------

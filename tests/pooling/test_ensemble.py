@@ -153,10 +153,10 @@ class Counter:
     def teardown(self, estimator, context):
         pass
 
-    def on_fit_task_begin(self, context, **told):
+    def on_fit_task_begin(self, estimator, context):
         self.names.append(context.task_name)
 
-    def on_fit_task_end(self, context, **told):
+    def on_fit_task_end(self, estimator, context):
         return False
 
 

@@ -97,4 +97,4 @@ def test_what_has_not_converged_is_told(monkeypatch):
     monkeypatch.setattr("skbayesnn.pooling.weights._MAX_STEPS", 2)
     laws, y = members()
     with pytest.warns(ConvergenceWarning, match="Leave out members"):
-        log_score_weights(np.stack([law.logpdf(y) for law in laws]), tol=1e-12)
+        log_score_weights(np.stack([law.logpdf(y) for law in laws]), tol=-1.0)

@@ -225,8 +225,8 @@ def test_posterior_starts_with_the_moments_of_the_prior():
     drawn = model.prior.noise_of_functions(rng, 4000, model.networks)
     f = model.prior.functions(theta, Z, drawn)
     u = model.posterior.forward(phi, rng.normal(size=(4000, 100)))[-1]
-    # It starts from 50 draws of the prior: a fifth of error in each variance.
-    assert np.abs(u.mean(0) - f.mean(0)).max() < 0.5
+    # It starts from 50 draws of the prior's 20 networks: a fifth of error in each variance.
+    assert np.abs(u.mean(0) - f.mean(0)).max() < 0.8
     assert 0.4 < u.var(0).mean() / f.var(0).mean() < 1.8
     # As smooth: neighbouring values differ as much as those of the prior.
     ratio = np.diff(u, axis=1).var(0).mean() / np.diff(f, axis=1).var(0).mean()
