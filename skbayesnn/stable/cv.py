@@ -70,8 +70,7 @@ class StableNNRegressorCV(
     input_scale, likelihood, dense_units, n_units, activation, move_units, sampler, noise_variance
         As in :class:`StableNNRegressor`.
     cells : {"auto", "line", "plane", "additive", "sampled"}, default="auto"
-        As in :class:`StableNNRegressor`. What "auto" stands for is decided once, on all rows,
-        so that the model that is chosen is the one that is refitted.
+        As in :class:`StableNNRegressor`; "auto" is decided once, on all rows.
     normalize_X : bool, default=True
         Standardise the inputs inside. A unit changes sign at -b/w, with b and w standard
         normal, so that inputs have to be about zero in the mean and one in scale; False uses
