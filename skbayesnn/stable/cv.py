@@ -65,16 +65,12 @@ class StableNNRegressorCV(
         order of the rows.
     scoring : str or callable, default=None
         Scikit-learn's name of a scorer, or ``scorer(estimator, X, y)``; the largest mean
-        over the folds is chosen. None is :data:`skbayesnn.metrics.crps_scorer`, the
-        negative continuous ranked probability score. It is proper, so that the truth
-        scores best, and judges the whole distribution as α decides on its tails; unlike
-        the log predictive density it grows only linearly with the distance of an
-        outlier, so that no single row decides. For a median it is the absolute error.
-    input_scale, n_units, activation, move_units, sampler, noise_variance
+        over the folds is chosen. None is :data:`skbayesnn.metrics.crps_scorer`, the negative
+        continuous ranked probability score: proper, and no single outlier decides.
+    input_scale, likelihood, dense_units, n_units, activation, move_units, sampler, noise_variance
         As in :class:`StableNNRegressor`.
     cells : {"auto", "line", "plane", "additive", "sampled"}, default="auto"
-        As in :class:`StableNNRegressor`. What "auto" stands for is decided once, on all rows,
-        so that the model that is chosen is the one that is refitted.
+        As in :class:`StableNNRegressor`; "auto" is decided once, on all rows.
     normalize_X : bool, default=True
         Standardise the inputs inside. A unit changes sign at -b/w, with b and w standard
         normal, so that inputs have to be about zero in the mean and one in scale; False uses
@@ -160,6 +156,8 @@ class StableNNRegressorCV(
         scoring: str | Callable[..., float] | None = None,
         input_scale: float | ArrayLike | Literal["evidence"] = 1.0,
         cells: Literal["auto", "line", "plane", "additive", "sampled"] = "auto",
+        likelihood: Literal["auto", "gaussian", "student_t"] = "auto",
+        dense_units: bool = True,
         n_units: int = 1000,
         activation: Literal["sign", "erf", "cosine"] = "sign",
         move_units: bool = False,
@@ -181,6 +179,8 @@ class StableNNRegressorCV(
         self.scoring = scoring
         self.input_scale = input_scale
         self.cells = cells
+        self.likelihood = likelihood
+        self.dense_units = dense_units
         self.n_units = n_units
         self.activation = activation
         self.move_units = move_units

@@ -93,6 +93,7 @@ def test_scales_of_the_inputs_help_the_fit():
     for scale in (1.0, "evidence"):
         model = StableNNRegressor(
             input_scale=scale,
+            cells="sampled",
             n_units=300,
             n_chains=2,
             n_warmup=200,

@@ -263,6 +263,7 @@ def test_sampled_cells_at_alpha_two_are_the_gaussian_process():
         noise_variance=0.04,
         normalize_X=False,
         normalize_y=False,
+        cells="sampled",
         n_units=20_000,
         n_warmup=0,
         n_posterior_draws=200,

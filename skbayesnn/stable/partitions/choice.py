@@ -51,9 +51,7 @@ def make_partition(estimator, X, y, sample_weight, rng):
     inputs = InputScaling(location, scale / spread)
     data = X, y, sample_weight, inputs
     if kind == "additive":
-        # The grid of StableNNRegressorCV has no dense_units.
-        dense = getattr(estimator, "dense_units", True)
-        partition = AdditiveCells(*data, dense=dense, rng=rng)
+        partition = AdditiveCells(*data, dense=estimator.dense_units, rng=rng)
     elif kind == "sampled":
         partition = UnitCells(
             *data,
