@@ -118,6 +118,7 @@ def test_the_rule():
     assert reasons(verdict(even * 0), 80) == ["bins", "largest deviation", "mean"]
 
 
+@pytest.mark.long
 def test_the_rule_seldom_rejects_what_is_right():
     """Of 200 reports of one quantity at most a few in a hundred fail: three tests at 1 %."""
     rng = np.random.default_rng(1)
@@ -133,6 +134,7 @@ def test_bins_of_different_size_have_their_expected_counts():
         assert verdict(values).p_bins > 0.5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["line, α = 1.1", "line, α and ν sampled", "moving erf"])
 def test_ranks_of_one_simulation(name):
     case = CASES[name]._replace(thin=2)

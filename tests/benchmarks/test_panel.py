@@ -124,6 +124,7 @@ def test_labels_follow_their_probabilities(name):
         assert (abs(counts - p[part].sum(axis=0)) <= 4 * spread + 1e-9).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", WITH_NOISE)
 def test_the_truth_has_no_gap_and_covers(name):
     problem = panel.draw(name, 1, "small")

@@ -69,6 +69,7 @@ KINDS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_simulation_based_calibration_with_alpha_and_nu(kind):
     make_cells, function, n_repeats, thin = KINDS[kind]
@@ -99,6 +100,7 @@ def test_simulation_based_calibration_with_alpha_and_nu(kind):
         assert stats.chisquare(counts).pvalue > 0.002
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:The chains may not:sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("alpha", [0.8, 1.2, 1.7])
 def test_alpha_is_recovered(alpha):

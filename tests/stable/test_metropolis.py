@@ -115,6 +115,7 @@ def make_cells(kind, rng):
     return FixedUnits(rng, rng.normal(size=(14, 3)), n_units=20)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "alpha"), [("line", 1.1), ("line", None), ("plane", 1.3), ("sampled", 0.9)]
 )

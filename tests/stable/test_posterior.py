@@ -74,6 +74,7 @@ def assert_uniform(ranks, n_levels):
         assert stats.chisquare(counts).pvalue > 0.002
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("alpha", [0.8, 1.1, 1.7])
 def test_simulation_based_calibration_on_the_line(alpha):
     ranks = calibration_ranks(
@@ -86,6 +87,7 @@ def test_simulation_based_calibration_on_the_line(alpha):
     assert_uniform(ranks, 16)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n_units", [3, 25])
 def test_simulation_based_calibration_of_sampled_units(n_units):
     """With fewer and with more units than rows: the two linear systems of a joint draw."""
@@ -99,6 +101,7 @@ def test_simulation_based_calibration_of_sampled_units(n_units):
     assert_uniform(ranks, 8)
 
 
+@pytest.mark.long
 def test_simulation_based_calibration_in_the_plane():
     ranks = calibration_ranks(
         lambda rng: FaceCells(np.unique(rng.integers(0, 3, size=(9, 2)) - 1.0, axis=0)),

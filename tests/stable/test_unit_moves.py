@@ -79,6 +79,7 @@ def calibration_ranks(n_units, activation, alpha, n_repeats, n_levels, thin):
     return ranks
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("n_units", "activation", "alpha"), [(8, "erf", 1.6), (2, "sign", 1.2)])
 def test_simulation_based_calibration(n_units, activation, alpha):
     """In blocks of units, and one by one."""

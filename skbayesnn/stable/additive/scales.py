@@ -23,7 +23,6 @@ from skbayesnn.stable.samplers.line import arc
 MAX_ROWS = 600
 """Of more rows a random part is used: an evaluation costs O(n³)."""
 
-_PRIOR_VARIANCE = 9.0
 _LOG_BOUND = 9.0
 _LOG_VARIANCE_BOUNDS = (-12.0, 9.0)
 _MAX_ITERATIONS = 100
@@ -75,9 +74,11 @@ def negative_log_posterior(parameters, X, axes, y, weights):
     gradient[-2] = a * (by_covariance * dense).sum()
     gradient[-1] = noise * (np.diag(by_covariance) / weights).sum()
 
-    logs = parameters[:n_features]
-    value += 0.5 * (logs**2).sum() / _PRIOR_VARIANCE
-    gradient[:n_features] += logs / _PRIOR_VARIANCE
+    # Half-Cauchy inverse length scales, of scale 1/p: the more inputs there are, the fewer
+    # matter, and the less may g follow single rows.
+    logs = parameters[:n_features] + np.log(n_features)
+    value += np.logaddexp(logs, -logs).sum()
+    gradient[:n_features] += np.tanh(logs)
     # Half-Cauchy variances.
     logs = parameters[n_features:]
     value += np.logaddexp(logs, -logs).sum()
