@@ -168,7 +168,7 @@ def test_the_grid_runs_on_a_dask_cluster():
     X, y = jumps(30, 2)
     expected = outcome(short(), X, y)
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
         ran_on = client.run(lambda dask_worker: dask_worker.address)

@@ -173,7 +173,9 @@ def test_without_noise_the_chain_follows_the_data(alpha):
     assert np.isfinite(record.log_scales).all()
 
 
-@pytest.mark.parametrize(("n_features", "options"), [(1, {}), (2, {}), (3, {"n_units": 30})])
+@pytest.mark.parametrize(
+    ("n_features", "options"), [(1, {}), (2, {}), (3, {"n_units": 30, "cells": "sampled"})]
+)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_the_estimator_fits_and_predicts_with_either(n_features, options):
     rng = np.random.default_rng(0)
