@@ -161,6 +161,7 @@ def test_the_result_does_not_depend_on_the_backend(n_features):
 
 @unconverged
 # Workers that shut down leave sockets for the collector.
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_the_grid_runs_on_a_dask_cluster():
     from dask.distributed import Client, LocalCluster

@@ -55,7 +55,7 @@ def table():
 @pytest.mark.filterwarnings("ignore:The rows of X are nearly the same")
 @parametrize_with_checks(
     [
-        StableNNRegressor(n_warmup=150, n_posterior_draws=150, n_chains=1),
+        StableNNRegressor(n_warmup=60, n_posterior_draws=60, thin=1, n_chains=1),
         # One of the checks sets alpha to 0.01, at which chains need some time to find a jump.
         StableNNRegressor(
             0.6, cells="sampled", n_units=200, n_warmup=150, n_posterior_draws=50, n_chains=1

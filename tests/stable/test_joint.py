@@ -64,6 +64,7 @@ def test_the_prior_on_the_line(alpha, old):
     assert_same_law(f, expected[np.searchsorted(together, new)])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("alpha", [0.7, 1.4, 2.0])
 def test_the_prior_in_the_plane(alpha):
     rng = np.random.default_rng(0)

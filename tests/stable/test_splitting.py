@@ -39,6 +39,7 @@ def test_simulated_children_fall_below_each_quantile_as_often_as_they_should(alp
         assert np.abs(z).max() < 4.2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("alpha", [0.1, 1.1, 1.5, 1.9, 1.99])
 @pytest.mark.parametrize("rho", [0.3, 1e-3])
 @pytest.mark.parametrize("t", [-0.02, 0.5, 3.0])

@@ -21,6 +21,7 @@ def assert_follows(draws, grid, log_target):
     assert np.abs(share - 0.05).max() < 4.5 * np.sqrt(0.05 * 0.95 / len(draws))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("alpha", [0.2, 1.1, 1.9])
 @pytest.mark.parametrize(("b", "delta2"), [(0.5, 0.01), (0.01, 40.0), (0.0, 1.0)])
 def test_log_variance(alpha, b, delta2):
