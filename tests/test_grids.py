@@ -29,7 +29,7 @@ pytestmark = [
 CASES = {
     "stable": (
         StableNNRegressor(
-            n_units=30, n_warmup=20, n_posterior_draws=20, thin=1, n_chains=2, random_state=0
+            dense_units=False, n_warmup=20, n_posterior_draws=20, thin=1, n_chains=2, random_state=0
         ),
         {"alpha": [1.2, 2.0]},
         GridSearchCV,
