@@ -127,7 +127,7 @@ class DeepWishartRegressor(
         each.
     noise_variance_ : float or ndarray
         Noise variance in the squared units of y. With several targets, one of each.
-    inducing_inputs_ : ndarray of shape (n_inducing, n_features_in_)
+    inducing_inputs_ : ndarray of shape (n_inducing, `n_features_in_`)
         Where the inducing inputs ended, in the units of X.
     n_iter_ : int
         Epochs run.

@@ -104,7 +104,7 @@ class SIPRegressor(
 
     Attributes
     ----------
-    inducing_inputs_ : ndarray of shape (n_inducing, n_features_in_)
+    inducing_inputs_ : ndarray of shape (n_inducing, `n_features_in_`)
         Where the inducing inputs ended, in the units of X.
     noise_variance_ : float
         Noise variance in the squared units of y.
@@ -125,7 +125,7 @@ class SIPRegressor(
         Rows that the prior is weighed against: the sum of the weights.
     n_features_in_ : int
         Number of inputs.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the inputs, where X has them all as strings.
 
     See Also

@@ -114,7 +114,7 @@ class StableNNRegressorCV(
         The scorer.
     n_features_in_ : int
         Number of inputs.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the inputs, where X has them all as strings.
 
     See Also

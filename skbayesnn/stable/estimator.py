@@ -157,7 +157,7 @@ class StableNNRegressor(
         Effective numbers of independent draws of the same.
     n_features_in_ : int
         Number of inputs.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the inputs, where X has them all as strings.
 
     See Also

@@ -123,7 +123,7 @@ class UDNClassifier(
         Rows that the prior is weighed against: the sum of all weights.
     n_features_in_ : int
         Number of inputs.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the inputs, where X has them all as strings.
 
     See Also
