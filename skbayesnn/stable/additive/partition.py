@@ -8,7 +8,7 @@ each, with α-stable weights; and dense units, smooth, that see all inputs, with
 each f_k an exact α-stable process on the line with a scale ν_k of its own, g a Gaussian process.
 """
 
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -74,7 +74,7 @@ class AdditiveCells(Partition):
     Parameters
     ----------
     X, y, sample_weight, inputs
-        As in :class:`~skbayesnn.stable.partitions.base.Partition`.
+        As in :class:`~skbayesnn.stable.partitions.base.FeaturePartition`.
     dense : bool, default=True
         Whether there is a dense part.
     rng : numpy.random.Generator or None
@@ -95,7 +95,6 @@ class AdditiveCells(Partition):
     """
 
     chain = AdditiveChain
-    recorded: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, X, y=None, sample_weight=None, inputs=AS_IT_IS, dense=True, rng=None):
         self.inputs = inputs
@@ -143,10 +142,6 @@ class AdditiveCells(Partition):
     def separating_mass(self):
         """Probability that an axis unit tells any two rows apart."""
         return float(np.mean([axis.cells.separating_mass() for axis in self.axes]))
-
-    def features(self, planes):
-        """No one needs the signs of all axis units at the rows."""
-        raise NotImplementedError
 
     def start(self, prior, rng):
         """A random state, spread wide so that R-hat means something."""
@@ -244,9 +239,3 @@ class AdditiveCells(Partition):
     def sample(self, draws, X, rng):
         """Draw the function jointly at all new inputs, once for each draw: (n_rows, n_draws)."""
         return draw_given_parts(self, draws, self.inputs.scaled(X), rng)
-
-    def _predict(self, problem, draws, X):
-        raise NotImplementedError
-
-    def _sample(self, draws, X, rng):
-        raise NotImplementedError

@@ -2,7 +2,8 @@
 
 A partition has the ways in which hidden units can label the rows, its cells, each with a mass.
 It owns what is known of the data: how inputs are scaled, the distinct rows, and the targets
-gathered by row.
+gathered by row. An estimator needs no more of it than :class:`Partition` promises; with a
+:class:`FeaturePartition` f is a matrix of features times the cells' weights.
 """
 
 from abc import ABC, abstractmethod
@@ -115,7 +116,95 @@ def distinct_rows(X, y, sample_weight=None):
 
 
 class Partition(ABC):
-    """Cells of the distinct rows of X, and the targets there.
+    """What an estimator asks of its cells.
+
+    Attributes
+    ----------
+    inputs : InputScaling
+    rows : ndarray of shape (n, n_features)
+        The rows that f is followed at, as the network sees them.
+    chain : type
+        The Gibbs sampler: made like a :class:`~skbayesnn.stable.samplers.chain.Chain`, and run
+        like one.
+    bias_scale : float
+        Standard deviation of the units' biases.
+    """
+
+    bias_scale = 1.0
+
+    @abstractmethod
+    def is_of(self, X, y, sample_weight):
+        """Whether these are the data that the partition was made from."""
+
+    @abstractmethod
+    def separating_mass(self):
+        """Probability that a hidden unit tells any two rows apart."""
+
+    @abstractmethod
+    def start(self, prior, rng):
+        """A random state, spread wide so that R-hat means something."""
+
+    @abstractmethod
+    def new_record(self, monitored, n_draws, thin):
+        """An empty record of a chain."""
+
+    @abstractmethod
+    def draws_of(self, records):
+        """The draws of the records of several chains."""
+
+    @abstractmethod
+    def followed(self, prior, records):
+        """What convergence is judged by beside f: arrays (n_chains, n_sweeps, n_values) by name."""
+
+    @abstractmethod
+    def noise_scales(self, draws):
+        """Variance of a new row's noise over σ², for each draw."""
+
+    @abstractmethod
+    def draw_noise_scales(self, draws, n_rows, rng):
+        """The same, drawn for each of some rows: to be broadcast to (n_rows, n_draws)."""
+
+    @abstractmethod
+    def predict(self, draws, X):
+        """Means and variances of f at new inputs, a Gaussian component a draw.
+
+        Parameters
+        ----------
+        draws : tuple
+            From :meth:`draws_of`.
+        X : ndarray of shape (n_rows, n_features)
+            In its own units.
+
+        Returns
+        -------
+        means, variances : ndarray of shape (n_rows, n_draws)
+        """
+
+    @abstractmethod
+    def sample(self, draws, X, rng):
+        """Draw the function jointly at all new inputs, once for each posterior draw.
+
+        Parameters
+        ----------
+        draws : tuple
+            From :meth:`draws_of`.
+        X : ndarray of shape (n_rows, n_features)
+            In its own units.
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        f : ndarray of shape (n_rows, n_draws)
+
+        Raises
+        ------
+        ValueError
+            If old and new points of the plane are too many for their joint cells.
+        """
+
+
+class FeaturePartition(Partition):
+    """Cells with one weight each, at distinct rows of X: f = T w, T the matrix of features.
 
     Parameters
     ----------
@@ -129,31 +218,23 @@ class Partition(ABC):
     Attributes
     ----------
     rows : ndarray of shape (n, n_features)
-        Distinct rows as the network sees them, in lexicographic order.
+        Distinct, in lexicographic order.
     y, counts : ndarray of shape (n,)
         Mean target and number of rows there.
     within : float
         Sum of squares of the targets about those means.
     log_masses : ndarray of shape (n_cells,)
         Logarithms of the cells' probabilities.
-    chain : type
-        The Gibbs sampler, a :class:`~skbayesnn.stable.samplers.chain.Chain`.
     """
 
     # What predictions need of each draw.
     recorded: ClassVar[tuple[str, ...]] = ()
-    # Standard deviation of the units' biases.
-    bias_scale = 1.0
 
     def __init__(self, X, y=None, sample_weight=None, inputs=AS_IT_IS):
         self.inputs = inputs
         y = np.zeros(len(X)) if y is None else y
         self.rows, self.y, self.counts, squares = distinct_rows(inputs.scaled(X), y, sample_weight)
         self.within = float(squares.sum())
-
-    @abstractmethod
-    def separating_mass(self):
-        """Probability that a hidden unit tells any two rows apart."""
 
     @abstractmethod
     def features(self, planes):
@@ -164,7 +245,7 @@ class Partition(ABC):
 
     @abstractmethod
     def _predict(self, problem, draws, X):
-        """As :meth:`predict`, of draws with the index of the problem; X is scaled."""
+        """As :meth:`predict`, of :class:`Draws` with the problem's index; X is scaled."""
 
     @abstractmethod
     def _sample(self, draws, X, rng):
@@ -237,18 +318,7 @@ class Partition(ABC):
         return 0, 0, 0
 
     def predict(self, draws, X):
-        """Means and variances of f at new inputs, a Gaussian component a draw.
-
-        Parameters
-        ----------
-        draws : Draws
-        X : ndarray of shape (n_rows, n_features)
-            In its own units.
-
-        Returns
-        -------
-        means, variances : ndarray of shape (n_rows, n_draws)
-        """
+        """Means and variances (n_rows, n_draws) of f at new inputs, a Gaussian a draw."""
         X = self.inputs.scaled(X)
         means, variances = np.empty((2, len(X), draws.alpha.size))
         # Each index has laws of its own.
@@ -260,22 +330,5 @@ class Partition(ABC):
         return means, variances
 
     def sample(self, draws, X, rng):
-        """Draw the function jointly at all new inputs, once for each posterior draw.
-
-        Parameters
-        ----------
-        draws : Draws
-        X : ndarray of shape (n_rows, n_features)
-            In its own units.
-        rng : numpy.random.Generator
-
-        Returns
-        -------
-        f : ndarray of shape (n_rows, n_draws)
-
-        Raises
-        ------
-        ValueError
-            If old and new points of the plane are too many for their joint cells.
-        """
+        """Draw the function jointly at all new inputs, once for each draw: (n_rows, n_draws)."""
         return self._sample(draws, self.inputs.scaled(X), rng)

@@ -5,7 +5,7 @@ from math import exp, log
 import numpy as np
 
 from skbayesnn.numerics.jit import kernel
-from skbayesnn.stable.partitions.base import AS_IT_IS, Partition
+from skbayesnn.stable.partitions.base import AS_IT_IS, FeaturePartition
 from skbayesnn.stable.partitions.bridge import groups, split_draws
 from skbayesnn.stable.partitions.families import Families
 from skbayesnn.stable.samplers.line import (
@@ -18,7 +18,7 @@ from skbayesnn.stable.samplers.line import (
 )
 
 
-class LineCells(Partition):
+class LineCells(FeaturePartition):
     """Exact cells of distinct inputs on a line; the parameters are those of its base.
 
     Attributes

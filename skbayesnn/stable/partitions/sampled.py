@@ -14,7 +14,7 @@ from math import log, pi, sqrt
 import numpy as np
 from scipy.special import erf
 
-from skbayesnn.stable.partitions.base import AS_IT_IS, Partition
+from skbayesnn.stable.partitions.base import AS_IT_IS, FeaturePartition
 from skbayesnn.stable.samplers.units import MovingChain
 from skbayesnn.stable.samplers.weights import WeightChain
 
@@ -42,7 +42,7 @@ BIAS_SCALES = {"sign": 1.0, "erf": 1.0, "cosine": pi}
 circle: cosines have no preferred place, but for exp(-2π²) = 3e-9."""
 
 
-class UnitCells(Partition):
+class UnitCells(FeaturePartition):
     """Hidden units with hyperplanes drawn from their prior, by each chain its own.
 
     Parameters

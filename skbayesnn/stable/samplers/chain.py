@@ -1,5 +1,6 @@
 """One Markov chain: its moves of α and ν, what is kept of it, and its loop."""
 
+from abc import ABC, abstractmethod
 from functools import partial
 from typing import NamedTuple
 
@@ -54,12 +55,12 @@ class Record(NamedTuple):
         return self._replace(**cut)
 
 
-class Chain:
-    """A chain over any partition; what a sweep does is up to those derived from this.
+class Chain(ABC):
+    """A chain over cells with a weight each; what a sweep does is up to those derived from this.
 
     Parameters
     ----------
-    partition : Partition
+    partition : FeaturePartition
     prior : Prior
     state : State
         Where it starts. Changed in place.
@@ -75,12 +76,12 @@ class Chain:
         # Those that move are written draw by draw.
         record.planes[:] = state.planes
 
+    @abstractmethod
     def sweep(self, first, n_sweeps):
         """Run sweeps, the first of which has the number ``first``.
 
         Those with a number of zero or more are written to the record.
         """
-        raise NotImplementedError
 
     def write_parameters(self, first, n_sweeps):
         """Write the present α and ν to the record for these sweeps."""

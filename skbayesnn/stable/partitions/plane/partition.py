@@ -8,7 +8,7 @@ point is positive, f(x) has w' - w'' and w' | w ~ N(R w, R (1-R) v).
 import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 
-from skbayesnn.stable.partitions.base import AS_IT_IS, Partition
+from skbayesnn.stable.partitions.base import AS_IT_IS, FeaturePartition
 from skbayesnn.stable.partitions.bridge import groups, split_draws
 from skbayesnn.stable.partitions.families import Families
 from skbayesnn.stable.partitions.plane import cells as plane
@@ -22,7 +22,7 @@ from skbayesnn.stable.samplers.line import MAX_LOG_VARIANCE
 MAX_JOINT_POINTS = 1000
 
 
-class FaceCells(Partition):
+class FaceCells(FeaturePartition):
     """Exact cells of distinct points of the plane; the parameters are those of its base.
 
     Attributes
