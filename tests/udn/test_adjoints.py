@@ -8,8 +8,6 @@ from scipy.stats import norm
 
 from skbayesnn.udn import adjoints
 
-RNG = np.random.default_rng(0)
-
 
 def numerical(function, x):
     """Gradient of a scalar function of an array."""
@@ -18,9 +16,9 @@ def numerical(function, x):
 
 
 @pytest.mark.parametrize("activation", [False, True])
-def test_affine(activation):
-    x, w, b = RNG.normal(size=(5, 3)), RNG.normal(size=(3, 4)), RNG.normal(size=4)
-    seed = RNG.normal(size=(5, 4))
+def test_affine(activation, rng):
+    x, w, b = rng.normal(size=(5, 3)), rng.normal(size=(3, 4)), rng.normal(size=4)
+    seed = rng.normal(size=(5, 4))
 
     def loss(x, w, b):
         z = x @ w + b
@@ -48,23 +46,23 @@ def test_relu_lets_nan_through():
     assert np.isnan(out).all()
 
 
-def test_image_patches_and_their_adjoint():
-    images = RNG.normal(size=(2 * 4 * 3, 2))
+def test_image_patches_and_their_adjoint(rng):
+    images = rng.normal(size=(2 * 4 * 3, 2))
     patches = np.empty((24, 18))
     adjoints.image_patches(images, 4, 3, patches)
     padded = np.pad(images.reshape(2, 4, 3, 2), ((0, 0), (1, 1), (1, 1), (0, 0)))
     for row, (i, r, c) in enumerate(np.ndindex(2, 4, 3)):
         np.testing.assert_array_equal(patches[row], padded[i, r : r + 3, c : c + 3].ravel())
-    seed, back = RNG.normal(size=patches.shape), np.zeros_like(images)
+    seed, back = rng.normal(size=patches.shape), np.zeros_like(images)
     adjoints.image_patches_adjoint(seed, 4, 3, back)
-    other, lifted = RNG.normal(size=images.shape), np.empty_like(patches)
+    other, lifted = rng.normal(size=images.shape), np.empty_like(patches)
     adjoints.image_patches(other, 4, 3, lifted)
     np.testing.assert_allclose(np.sum(seed * lifted), np.sum(back * other))
 
 
-def test_softmax():
-    logits, weights = 3 * RNG.normal(size=(6, 4)), RNG.uniform(0.5, 2, 6)
-    labels = RNG.integers(4, size=(6, 1)).astype(float)
+def test_softmax(rng):
+    logits, weights = 3 * rng.normal(size=(6, 4)), rng.uniform(0.5, 2, 6)
+    labels = rng.integers(4, size=(6, 1)).astype(float)
 
     def total(z):
         return weights @ log_softmax(z, axis=1)[np.arange(6), labels[:, 0].astype(int)]
@@ -78,9 +76,9 @@ def test_softmax():
     np.testing.assert_array_equal(extreme, [[1.0, -1.0]])
 
 
-def test_gaussian():
-    means, targets = RNG.normal(size=(6, 2)), RNG.normal(size=(6, 2))
-    log_variances, weights = np.array([0.4, -1.0]), RNG.uniform(0.5, 2, 6)
+def test_gaussian(rng):
+    means, targets = rng.normal(size=(6, 2)), rng.normal(size=(6, 2))
+    log_variances, weights = np.array([0.4, -1.0]), rng.uniform(0.5, 2, 6)
 
     def total(m, s):
         return weights @ norm.logpdf(targets, m, np.exp(s / 2)).sum(axis=1)

@@ -12,23 +12,22 @@ from skbayesnn.udn.adjoints import digamma
 from skbayesnn.udn.inputs import NormalScores
 from skbayesnn.udn.likelihoods import START_SPREAD, Likelihood
 
-RNG = np.random.default_rng(0)
 LAWS = ["gaussian", "heteroscedastic", "student_t", "mixture"]
 
 
-def outputs_and_shared(law, n=6):
-    outputs = RNG.normal(size=(2, n, law.n_outputs))
-    shared = RNG.normal(size=(2, law.n_shared)) - 1.0
+def outputs_and_shared(law, rng, n=6):
+    outputs = rng.normal(size=(2, n, law.n_outputs))
+    shared = rng.normal(size=(2, law.n_shared)) - 1.0
     return outputs, shared
 
 
 @pytest.mark.parametrize("name", LAWS)
-def test_gaussians_are_the_law(name):
+def test_gaussians_are_the_law(name, rng):
     law = Likelihood(name, 2, 3 if name == "mixture" else 1)
-    outputs, shared = outputs_and_shared(law)
+    outputs, shared = outputs_and_shared(law, rng)
     if name == "student_t":
         shared[:, 2:] = np.log([1.5, 6.0])
-    targets = RNG.normal(size=(6, 2))
+    targets = rng.normal(size=(6, 2))
     found = law.log_densities(outputs, shared, targets)
     log_weights, means, log_variances = law.gaussians(outputs, shared)
     for d in range(2):
@@ -85,8 +84,8 @@ def test_the_location_is_free_to_depend_on_the_inputs_and_the_shape_less():
         np.testing.assert_allclose(slopes, [[5, 5, 5, 5, 5, 5, 1]] * 3, rtol=1e-6)
 
 
-def test_normal_scores():
-    X = RNG.exponential(size=(400, 2)) ** 2
+def test_normal_scores(rng):
+    X = rng.exponential(size=(400, 2)) ** 2
     X[:, 1] = 7.0
     scores = NormalScores(X, np.ones(400))
     found = scores(X)
@@ -100,7 +99,7 @@ def test_normal_scores():
     assert far[1, 0] > far[0, 0] > found[:, 0].max()
     np.testing.assert_array_equal(far[:, 1], 1)
     # Weights are copies.
-    weights = RNG.integers(1, 4, 400)
+    weights = rng.integers(1, 4, 400)
     copies = NormalScores(np.repeat(X, weights, axis=0), np.ones(weights.sum()))
     np.testing.assert_allclose(NormalScores(X, weights)(X), copies(X), atol=1e-9)
 

@@ -6,11 +6,11 @@ import pytest
 from skbayesnn.udn import UDNClassifier, UDNRegressor
 from skbayesnn.udn.inference import DepthInference
 
-RNG = np.random.default_rng(0)
-X = RNG.uniform(-2, 2, (120, 1))
-Y = np.sin(2 * X[:, 0]) + 0.2 * RNG.normal(size=120)
+_RNG = np.random.default_rng(0)
+X = _RNG.uniform(-2, 2, (120, 1))
+Y = np.sin(2 * X[:, 0]) + 0.2 * _RNG.normal(size=120)
 LABELS = (Y > 0).astype(int)
-WEIGHTS = RNG.integers(0, 4, 120)
+WEIGHTS = _RNG.integers(0, 4, 120)
 
 
 @pytest.mark.parametrize(("model", "y"), [(UDNClassifier, LABELS), (UDNRegressor, Y)])
@@ -98,10 +98,10 @@ def test_a_row_is_not_scored_by_noise_that_it_set(law):
     np.testing.assert_allclose(np.exp(found[2]), q @ np.exp(terms[: len(q), 0]), rtol=1e-6)
 
 
-def test_gaussian_noise_ends_at_the_mean_square():
+def test_gaussian_noise_ends_at_the_mean_square(rng):
     model = UDNRegressor(likelihood="gaussian", random_state=0)
     model._initialise(1, 120, model._law(1))
-    held_out = X[:40], Y[:40, None], RNG.uniform(1, 2, 40)
+    held_out = X[:40], Y[:40, None], rng.uniform(1, 2, 40)
     inference = DepthInference(
         model._network, model._depth, X, Y[:, None], np.ones(120), 50, held_out=held_out
     )
@@ -114,8 +114,8 @@ def test_gaussian_noise_ends_at_the_mean_square():
         assert abs(inference.halves[half, 0, 0] - expected) < 0.03  # half the least step
 
 
-def test_temperature_is_the_best_for_the_held_out_rows():
-    model = UDNClassifier(max_iter=30, random_state=0).fit(X, RNG.integers(2, size=120))
+def test_temperature_is_the_best_for_the_held_out_rows(rng):
+    model = UDNClassifier(max_iter=30, random_state=0).fit(X, rng.integers(2, size=120))
     assert model.temperature_ > 1  # nothing can be learned: less certain than the network
     logits = model._network.outputs(model._scaled(X), model.n_layers_)
     odds = np.exp(logits[..., 1] - logits[..., 0]) ** (1 / model.temperature_)
