@@ -19,10 +19,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, Seed
 from skbayesnn._validation import (
-    N_JOBS,
     InvalidParameterError,
     Options,
-    check_parameters,
     check_sample_weight,
     positive,
 )
@@ -118,13 +116,8 @@ class EnsembleRegressor(
         return tags
 
     def _check_parameters(self):
-        check_parameters(
-            self,
-            {
-                "n_estimators": [positive(Integral)],
-                "point_estimate": [*POINT_ESTIMATES, Options((None,))],
-                "n_jobs": N_JOBS,
-            },
+        super()._check_parameters(
+            n_estimators=[positive(Integral)], point_estimate=[*POINT_ESTIMATES, Options((None,))]
         )
         if not is_regressor(self.estimator) or not hasattr(
             final_step(self.estimator), "predict_distribution"

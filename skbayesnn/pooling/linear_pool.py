@@ -7,8 +7,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from skbayesnn._typing import ArrayLike, FloatArray, Seed
-from skbayesnn._validation import positive
-from skbayesnn.base import ProbabilisticRegressorMixin
+from skbayesnn._validation import N_JOBS, check_parameters, positive
+from skbayesnn.base import POINT_ESTIMATES, ProbabilisticRegressorMixin
 from skbayesnn.predictive import PredictiveMixture
 
 
@@ -55,6 +55,11 @@ class LinearPoolMixin(ProbabilisticRegressorMixin):
     Subclasses define ``_pool()``, the members in use, each with ``predict_distribution`` and
     perhaps ``sample_y``, and their weights, with sum one.
     """
+
+    def _check_parameters(self, **constraints):
+        """Check the parameters of all pools, and those that a subclass adds or widens."""
+        shared = {"point_estimate": POINT_ESTIMATES, "n_jobs": N_JOBS}
+        check_parameters(self, shared | constraints)
 
     def predict_distribution(self, X: ArrayLike) -> PredictiveMixture | list[PredictiveMixture]:
         """Predictive distribution: the members' distributions, pooled.

@@ -1,13 +1,35 @@
 """What the members of a stack predict for rows that they were not fitted to, and its scores."""
 
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.model_selection import check_cv
 
 from skbayesnn._blocks import take_rows
+from skbayesnn._validation import InvalidParameterError
+from skbayesnn.pooling.default_members import default_splitter
 from skbayesnn.pooling.laws import ErrorLaw, MemberLaw, TargetSpread, kind_of
 from skbayesnn.pooling.members import fit_member
 from skbayesnn.pooling.weights import crps_matrix
+
+
+def folds_of(cv, X, y, rows, seed):
+    """Training and test rows of each fold of a stack with this ``cv``, of the given rows alone."""
+    if cv is None or isinstance(cv, Integral):
+        splitter = default_splitter(len(rows), seed) if cv is None else cv
+        splits = check_cv(splitter, y[rows], classifier=False).split(y[rows])
+        splits = [(rows[train], rows[test]) for train, test in splits]
+    else:  # its numbers are those of all rows
+        splits = check_cv(cv, y, classifier=False).split(X, y)
+        splits = [[part[np.isin(part, rows)] for part in map(np.asarray, s)] for s in splits]
+    tests = np.concatenate([test for _, test in splits])
+    if len(np.unique(tests)) < len(tests):
+        raise InvalidParameterError(
+            "The 'cv' parameter of StackingDistributionRegressor must put no row into two "
+            f"test folds. Got {cv!r} instead."
+        )
+    return splits
 
 
 class FoldPrediction(NamedTuple):

@@ -5,7 +5,6 @@ Stacking of whole predictive distributions (Yao, Vehtari, Simpson and Gelman, Ba
 """
 
 import warnings
-from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -19,7 +18,6 @@ from sklearn.base import (
 )
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import FitFailedWarning
-from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import (
@@ -35,19 +33,17 @@ from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, Seed
 from skbayesnn._validation import (
     BOOLEAN,
-    N_JOBS,
     InvalidParameterError,
     Options,
-    check_parameters,
     check_sample_weight,
 )
-from skbayesnn.base import POINT_ESTIMATES
-from skbayesnn.pooling.default_members import default_members, default_splitter
+from skbayesnn.pooling.default_members import default_members
 from skbayesnn.pooling.laws import MemberLaw, TargetSpread, kind_of
 from skbayesnn.pooling.linear_pool import LinearPoolMixin
 from skbayesnn.pooling.members import fit_member, weight_keyword, with_seed
 from skbayesnn.pooling.out_of_fold import (
     error_law,
+    folds_of,
     log_densities_of,
     pooled_crps_matrix,
     predict_fold,
@@ -177,17 +173,6 @@ class StackingDistributionRegressor(
         tags.input_tags.allow_nan = bool(inner) and all(t.allow_nan for t in inner)
         return tags
 
-    def _check_parameters(self):
-        check_parameters(
-            self,
-            {
-                "objective": [Options(("log_score", "crps"))],
-                "refit": BOOLEAN,
-                "point_estimate": POINT_ESTIMATES,
-                "n_jobs": N_JOBS,
-            },
-        )
-
     def _named_members(self, n_rows, seed):
         """Names and unfitted members, with seeds where they have none."""
         given = default_members(n_rows) if self.estimators is None else self.estimators
@@ -245,7 +230,7 @@ class StackingDistributionRegressor(
         FitFailedWarning
             A member failed; it is left out.
         """
-        self._check_parameters()
+        self._check_parameters(objective=[Options(("log_score", "crps"))], refit=BOOLEAN)
         X, y = self._validated(X, y)
         weights = None
         rows, given = check_sample_weight(sample_weight, y)
@@ -257,7 +242,7 @@ class StackingDistributionRegressor(
         self.names_, members = self._named_members(len(rows), seed)
         for member in members if weights is not None else []:
             weight_keyword(member, weights)
-        splits = self._splits(X, y, rows, seed)
+        splits = folds_of(self.cv, X, y, rows, seed)
         tests = [test for _, test in splits]
         self.n_splits_ = len(splits)
 
@@ -318,23 +303,6 @@ class StackingDistributionRegressor(
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         return X, y
-
-    def _splits(self, X, y, rows, seed):
-        """Training and test rows of each fold, those without weight left out."""
-        if self.cv is None or isinstance(self.cv, Integral):
-            splitter = default_splitter(len(rows), seed) if self.cv is None else self.cv
-            splits = check_cv(splitter, y[rows], classifier=False).split(y[rows])
-            splits = [(rows[train], rows[test]) for train, test in splits]
-        else:  # its numbers are those of all rows
-            splits = check_cv(self.cv, y, classifier=False).split(X, y)
-            splits = [[part[np.isin(part, rows)] for part in map(np.asarray, s)] for s in splits]
-        tests = np.concatenate([test for _, test in splits])
-        if len(np.unique(tests)) < len(tests):
-            raise InvalidParameterError(
-                "The 'cv' parameter of StackingDistributionRegressor must put no row into two "
-                f"test folds. Got {self.cv!r} instead."
-            )
-        return splits
 
     def _subtasks(self, root, name, n_tasks):
         """Callback contexts of tasks that run side by side."""
