@@ -1,7 +1,11 @@
 """Nothing a test prints, compiles or draws depends on the order of the tests."""
 
+import os
 import sys
 from pathlib import Path
+
+# Before numpy is loaded: several threads in each of pytest's workers would fight for the cores.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
