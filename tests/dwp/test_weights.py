@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import sklearn
+from deep_wishart import wave
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -19,12 +20,6 @@ TIMES = np.repeat(np.arange(6), COUNTS)
 def rows(n_targets=2, seed=0):
     rng = np.random.default_rng(seed)
     return rng.normal(size=(6, 2)), rng.normal(size=(6, n_targets))
-
-
-def wave(n=60, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(-2, 2, (n, 2))
-    return X, 5 + 2 * np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=n)
 
 
 def quick(**options):

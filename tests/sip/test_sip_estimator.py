@@ -1,20 +1,18 @@
 """The estimator: attributes, shapes, seeds, streams, callbacks, and hard cases."""
 
 import copy
-import pickle
 import threading
 
 import numpy as np
 import pytest
-import sklearn
 from scipy.optimize import minimize_scalar
 from scipy.stats import norm
-from sklearn.base import clone
+from sip_models import SMALL, wave
 from sklearn.callback import ScoringMonitor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import StandardScaler
 
 import skbayesnn
 from skbayesnn._validation import InvalidParameterError
@@ -25,17 +23,6 @@ from skbayesnn.sip import SIPRegressor
 from skbayesnn.sip._base import automatic
 from skbayesnn.sip.inference import SIPInference
 from skbayesnn.training.settings import hold_out, training_settings
-
-SMALL = {
-    "n_inducing": 10, "n_draws": 30, "width": 15, "n_posterior_draws": 100,
-    "early_stopping": False,
-}  # fmt: skip
-
-
-def wave(n=150, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(-2, 2, (n, 1))
-    return X, 5 + 2 * np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=n)
 
 
 def two_modes(n, seed):
@@ -295,75 +282,6 @@ def test_draws_move_apart_where_held_out_rows_ask_for_it():
     np.testing.assert_allclose(ratio, model._spread_factor, rtol=1e-6)
 
 
-def test_streams():
-    model = SIPRegressor(**SMALL, random_state=0)
-    for seed in range(120):
-        model.partial_fit(*wave(300, seed))
-    X, y = wave(300, 999)
-    assert model.n_samples_seen_ == 36_000
-    assert model.n_iter_ == 120
-    assert model._inference.n_steps == 360
-    assert len(model.loss_curve_) == 120
-    assert model.score(X, y) > 0.9
-    other = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(other.predict(X), model.predict(X))
-    for m in (model, other):
-        m.partial_fit(X, y)
-    np.testing.assert_array_equal(other.predict(X), model.predict(X))
-    size = len(pickle.dumps(model))
-    for _ in range(3):
-        model.partial_fit(X, y)
-    assert len(pickle.dumps(model)) < size + 2000  # bounded memory
-
-
-def test_passes_over_the_same_rows_count_once_if_asked():
-    X, y = wave(60)
-    divergences = []
-    for total in (None, 60):
-        model = SIPRegressor(**SMALL, max_iter=30, total_samples=total, random_state=0)
-        for _ in range(60):
-            model.partial_fit(X, y)
-        assert model.n_samples_seen_ == 3600
-        assert model._inference.n_total == (total or 3600)
-        divergences.append(np.mean(model.divergence_curve_[-10:]))
-    # Against 3600 rows the divergence hardly counts, and grows.
-    assert divergences[1] < 0.8 * divergences[0]
-
-
-def test_alpha_rises():
-    X, y = wave(60)
-    model = SIPRegressor(**SMALL, max_iter=100, alpha_divergence=0.8, random_state=0)
-    seen = []
-    for _ in range(3):
-        model.partial_fit(X, y)
-        seen.append(model._inference.model.alpha)
-    # From a fifth of 0.8, 1/50 of the rest a step.
-    np.testing.assert_allclose(seen, [0.8 * (0.2 + 0.8 * k / 50) for k in (1, 2, 3)])
-    assert model.fit(X, y)._inference.model.alpha == 0.8
-
-
-def test_a_bad_batch_leaves_the_model_unchanged():
-    X, y = wave(300)
-    model = SIPRegressor(**SMALL, random_state=0).partial_fit(X, y)
-    before = model.predict(X)
-    model._inference.settings.kl_weight = np.nan
-    with pytest.raises(FloatingPointError, match="unchanged"):
-        model.partial_fit(X, y)
-    np.testing.assert_array_equal(model.predict(X), before)
-    model._inference.settings.kl_weight = 1.0
-    assert np.isfinite(model.partial_fit(X, y).predict(X)).all()
-
-
-def test_fit_forgets_and_partial_fit_goes_on():
-    X, y = wave(60)
-    model = SIPRegressor(**SMALL, max_iter=20, random_state=0)
-    first = model.fit(X, y).predict(X)
-    model.partial_fit(X, y)
-    assert model.n_iter_ == 21
-    assert model.n_samples_seen_ == 120
-    np.testing.assert_array_equal(model.fit(X, y).predict(X), first)
-
-
 def test_callbacks_see_every_epoch():
     X, y = wave(60)
     monitor = ScoringMonitor(scoring="r2")
@@ -392,59 +310,6 @@ def test_predictions_in_threads(fitted):
     assert len(found) == 4
     for predicted in found:
         np.testing.assert_array_equal(predicted, expected)
-
-
-def weighted_pair(n=40):
-    """A sine, and rows of another function that the weights take out."""
-    X, y = wave(3 * n, seed=3)
-    weights = np.repeat([3.0, 1.0, 0.0], n)
-    return X, np.where(weights > 0, y, -y), weights
-
-
-def test_weights_are_numbers_of_rows():
-    X, y, weights = weighted_pair()
-    rows = np.repeat(np.arange(len(y)), weights.astype(int))
-    options = {**SMALL, "max_iter": 150, "batch_size": 1000}
-    grid = np.linspace(-2, 2, 30)[:, None]
-    fits = [
-        [
-            SIPRegressor(**options, random_state=seed).fit(*data).predict_distribution(grid)
-            for seed in range(2)
-        ]
-        for data in ((X, y, weights), (X[rows], y[rows]))
-    ]
-    mean, std = (
-        np.array([[getattr(d, what)() for d in part] for part in fits]) for what in ("mean", "std")
-    )
-    # The two differ in the inducing inputs at the start and all draws, as two seeds do.
-    between_seeds = mean.std(axis=1, ddof=1).mean()
-    assert np.abs(mean[0].mean(0) - mean[1].mean(0)).mean() < 2 * between_seeds
-    assert abs(std[0].mean() / std[1].mean() - 1) < 0.2
-    # Without the weights the fit is another one.
-    plain = SIPRegressor(**options, random_state=0).fit(X, y).predict(grid)
-    assert np.abs(plain - mean[1].mean(0)).mean() > 4 * between_seeds
-
-
-def test_rows_without_weight_do_not_exist():
-    X, y, weights = weighted_pair()
-    some = weights > 0
-    options = {**SMALL, "early_stopping": True, "max_iter": 5, "random_state": 0}
-    a = SIPRegressor(**options).fit(X, y, weights)
-    b = SIPRegressor(**options).fit(X[some], y[some], sample_weight=weights[some])
-    np.testing.assert_array_equal(a.predict(X), b.predict(X))
-    assert a.n_samples_seen_ == 160
-    c = SIPRegressor(**options).partial_fit(X, y, weights).partial_fit(X, y)
-    assert c.n_samples_seen_ == 280
-
-
-def test_weights_through_a_pipeline():
-    X, y, weights = weighted_pair()
-    with sklearn.config_context(enable_metadata_routing=True):
-        model = SIPRegressor(**SMALL, max_iter=5, random_state=0, normalize_X=False)
-        alone = clone(model).fit(X, y, sample_weight=weights)
-        pipe = make_pipeline(FunctionTransformer(), model.set_fit_request(sample_weight=True))
-        pipe.fit(X, y, sample_weight=weights)
-        np.testing.assert_array_equal(pipe.predict(X), alone.predict(X))
 
 
 def test_point_estimate(fitted):

@@ -6,6 +6,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from short_chains import unconverged
 from sklearn import config_context
 from sklearn.callback import ProgressBar
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning, NotFittedError
@@ -19,7 +20,6 @@ from skbayesnn.metrics import crps_scorer, log_predictive_density_scorer
 from skbayesnn.stable.partitions import choice
 from skbayesnn.stable.partitions.line import LineCells
 
-unconverged = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 SHORT = {
     "n_warmup": 40,
     "n_posterior_draws": 40,

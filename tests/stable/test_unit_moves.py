@@ -7,6 +7,7 @@ import pytest
 from chains import run_chain
 from kernels import erf_kernel, gaussian_process
 from scipy import stats
+from short_chains import unconverged
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -20,7 +21,6 @@ from skbayesnn.stable.samplers.unit_blocks import draw_in_blocks
 from skbayesnn.stable.samplers.units import propose_planes
 
 SMOOTH = {"erf": erf_kernel, "cosine": RBF()}
-unconverged = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
 def oblique(n, n_features, seed=0):

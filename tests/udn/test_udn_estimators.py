@@ -1,7 +1,5 @@
 """The estimators: attributes, guards, streams, callbacks, and hard cases."""
 
-import pickle
-
 import numpy as np
 import pytest
 from sklearn.callback import ScoringMonitor
@@ -11,25 +9,11 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from toy_tables import spiral, wave
 
 from skbayesnn._validation import InvalidParameterError
 from skbayesnn.metrics import crps_scorer, log_predictive_density_scorer
 from skbayesnn.udn import UDNClassifier, UDNRegressor
-
-
-def spiral(omega, n, seed):
-    rng = np.random.default_rng(seed)
-    t = rng.uniform(-1, 1, n)
-    r = np.sign(t) * np.sqrt(np.abs(t))
-    angle = omega * np.pi / 2 * np.abs(r)
-    X = np.column_stack([r * np.cos(angle), r * np.sin(angle)])
-    return X + rng.normal(0, 0.02, X.shape), (t >= 0).astype(int)
-
-
-def wave(n=150, seed=0, noise=0.1):
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(-2, 2, (n, 1))
-    return X, 5 + 2 * np.sin(2 * X[:, 0]) + noise * rng.normal(size=n)
 
 
 def test_depth_grows_with_difficulty():
@@ -232,45 +216,6 @@ def test_class_weight_moves_the_boundary():
     assert recalls[0] < recalls[1] <= recalls[2]
 
 
-def test_partial_fit_in_batches():
-    model = UDNClassifier(learning_rate=0.005, random_state=0)
-    for seed in range(60):
-        X, y = spiral(2, 500, seed)
-        model.partial_fit(X, y, classes=[0, 1])
-    assert model.score(*spiral(2, 500, 999)) > 0.97
-    assert model.n_samples_seen_ == 30_000
-    assert model.n_iter_ == len(model.loss_curve_) == 60
-    size = len(pickle.dumps(model))
-    for seed in range(5):
-        model.partial_fit(*spiral(2, 500, seed))
-    assert len(pickle.dumps(model)) < size + 50_000  # bounded memory
-
-
-def test_partial_fit_of_regression():
-    model = UDNRegressor(learning_rate=0.005, random_state=0)
-    for seed in range(60):
-        model.partial_fit(*wave(300, seed))
-    X, y = wave(300, 99)
-    assert model.score(X, y) > 0.97
-    assert np.median(model.predict(X, return_std=True)[1]) < 0.5
-    with pytest.raises(ValueError, match="2 targets"):
-        model.partial_fit(X, np.column_stack([y, y]))
-
-
-def test_partial_fit_asks_for_classes():
-    X, y = spiral(1, 20, 0)
-    with pytest.raises(ValueError, match="classes must be passed"):
-        UDNClassifier().partial_fit(X, y)
-    with pytest.raises(ValueError, match="balanced"):
-        UDNClassifier(class_weight="balanced").partial_fit(X, y, classes=[0, 1])
-    model = UDNClassifier(random_state=0).partial_fit(X, y, classes=[0, 1, 2])
-    assert model.predict_proba(X).shape == (20, 3)
-    with pytest.raises(ValueError, match="labels that are not"):
-        model.partial_fit(X, y + 2)
-    with pytest.raises(ValueError, match="not the same"):
-        model.partial_fit(X, y, classes=[0, 1])
-
-
 def test_callbacks_see_every_epoch_and_can_stop():
     class Stop:
         seen = 0
@@ -295,16 +240,6 @@ def test_callbacks_see_every_epoch_and_can_stop():
     scores = monitor.get_logs().data_as_pandas["r2"]
     assert len(scores) >= 7
     assert scores.nunique() >= 6  # the estimator it sees changes with every epoch
-
-
-def test_pickle_predicts_and_goes_on():
-    X, y = spiral(2, 200, 0)
-    model = UDNClassifier(max_iter=10, random_state=0).fit(X, y)
-    copy = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(copy.predict_proba(X), model.predict_proba(X))
-    for m in (model, copy):
-        m.partial_fit(X, y)
-    np.testing.assert_array_equal(copy.predict_proba(X), model.predict_proba(X))
 
 
 def test_diverging_rate_recovers_or_names_the_cause():
