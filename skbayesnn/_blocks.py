@@ -57,14 +57,14 @@ def take_rows(X, rows):
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, ...)
-    rows : slice or ndarray of int
+    X : array-like of shape (n_samples, ...) or None
+    rows : slice or ndarray
 
     Returns
     -------
-    some : array-like
+    some : array-like or None
     """
-    if isinstance(rows, slice) and rows == slice(None):
+    if X is None or (isinstance(rows, slice) and rows == slice(None)):
         return X
     if hasattr(X, "iloc"):
         return X.iloc[rows]

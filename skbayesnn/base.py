@@ -284,11 +284,16 @@ def score_rows(predict_distribution, row_score, X, y):
 
     def of_block(begin, rows):
         distribution = predict_distribution(rows)
-        if not isinstance(distribution, PredictiveMixture):
-            raise TypeError(f"Expected a PredictiveMixture. Got {type(distribution).__name__}.")
+        check_distribution(distribution)
         return row_score(distribution, y[begin : begin + len(distribution)])
 
     return in_blocks(of_block, X)
+
+
+def check_distribution(distribution):
+    """Raise a TypeError for anything but a ``PredictiveMixture``."""
+    if not isinstance(distribution, PredictiveMixture):
+        raise TypeError(f"Expected a PredictiveMixture. Got {type(distribution).__name__}.")
 
 
 def check_observations(y, n_samples):

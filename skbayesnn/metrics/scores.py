@@ -5,7 +5,7 @@ from sklearn.utils.validation import check_array
 
 from skbayesnn._typing import ArrayLike
 from skbayesnn._validation import check_sample_weight
-from skbayesnn.base import check_observations
+from skbayesnn.base import check_distribution, check_observations
 from skbayesnn.predictive import PredictiveMixture, central_levels, check_levels
 
 
@@ -42,7 +42,7 @@ def mean_log_predictive_density(
     >>> round(mean_log_predictive_density([0.0, 3.0], normal), 4)
     -1.1689
     """
-    _check_distribution(distribution)
+    check_distribution(distribution)
     y_true = check_observations(y_true, len(distribution))
     return weighted_mean(distribution.logpdf(y_true), sample_weight)
 
@@ -82,7 +82,7 @@ def mean_crps(
     >>> round(mean_crps([0.0, 3.0], normal), 4)
     0.4181
     """
-    _check_distribution(distribution)
+    check_distribution(distribution)
     y_true = check_observations(y_true, len(distribution))
     return weighted_mean(distribution.crps(y_true), sample_weight)
 
@@ -243,11 +243,6 @@ def mean_interval_score(
     return weighted_mean(
         interval[:, 1] - interval[:, 0] + 2.0 / (1.0 - coverage) * miss, sample_weight
     )
-
-
-def _check_distribution(distribution):
-    if not isinstance(distribution, PredictiveMixture):
-        raise TypeError(f"Expected a PredictiveMixture. Got {type(distribution).__name__}.")
 
 
 def _check_columns(array, n_columns, name):

@@ -8,13 +8,12 @@ determinant lemma are
 O(n²) where a new factorisation takes O(n³). Rounding errors add up from one change to the
 next, and a change that takes away most of what M has along u multiplies them by up to
 1/(1 + c q)²: the inverse has to be computed anew now and then. :func:`is_spent` says when,
-and keeps the drift (the largest error of an entry over the largest entry) below
-``DRIFT_BOUND``, as the tests measure over random and over the sampler's own changes.
+and keeps the drift (the largest error of an entry over the largest entry) below 1e-8, as the
+tests measure over random and over the sampler's own changes.
 """
 
 from skbayesnn.numerics.jit import kernel
 
-DRIFT_BOUND = 1e-8
 _MAX_CHANGES = 1000
 # Of an inverse good to about 1e-14.
 _MAX_GROWTH = 1e6

@@ -1,7 +1,8 @@
 """What the displays share: where to draw, and which inputs and predictions to draw."""
 
 import numpy as np
-from sklearn.utils.validation import check_array, column_or_1d
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
 from skbayesnn.base import check_observations
 from skbayesnn.metrics.scorers import predict_with
@@ -35,6 +36,26 @@ def distribution_of(estimator, X):
             "predict_distribution returns, by from_predictions."
         )
     return distribution
+
+
+def part_with(attribute, estimator, kind):
+    """The fitted estimator that has an attribute: this one, or that of a pipeline or a search.
+
+    Raises
+    ------
+    TypeError
+        If it is of another kind.
+    """
+    check_is_fitted(estimator)
+    estimator = getattr(estimator, "best_estimator_", estimator)
+    if isinstance(estimator, Pipeline):
+        estimator = getattr(estimator[-1], "best_estimator_", estimator[-1])
+    if not hasattr(estimator, attribute):
+        raise TypeError(
+            f"{type(estimator).__name__} has no {attribute}: use a fitted {kind}, or a pipeline "
+            "that ends in one."
+        )
+    return estimator
 
 
 def single_feature(X):

@@ -1,9 +1,8 @@
 """The posterior of the depth of an unbounded-depth network (section 3.3 of its paper)."""
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from skbayesnn.plotting._axes import get_axes
+from skbayesnn.plotting._axes import get_axes, part_with
 
 
 class DepthPosteriorDisplay:
@@ -54,15 +53,8 @@ class DepthPosteriorDisplay:
         TypeError
             If the estimator has no posterior of its depth.
         """
-        check_is_fitted(estimator)
-        estimator = getattr(estimator, "best_estimator_", estimator)
-        estimator = getattr(estimator, "_final_estimator", estimator)
-        if not hasattr(estimator, "depth_posterior_"):
-            raise TypeError(
-                f"{type(estimator).__name__} has no depth_posterior_: use a fitted "
-                "UDNClassifier or UDNRegressor, or a pipeline that ends in one."
-            )
-        return cls(estimator.depth_posterior_).plot(ax=ax)
+        network = part_with("depth_posterior_", estimator, "UDNClassifier or UDNRegressor")
+        return cls(network.depth_posterior_).plot(ax=ax)
 
     def plot(self, *, ax=None):
         """Draw.

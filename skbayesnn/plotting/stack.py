@@ -1,9 +1,8 @@
 """The weights of a stack, with what each member scored on rows that it was not fitted to."""
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from skbayesnn.plotting._axes import get_axes
+from skbayesnn.plotting._axes import get_axes, part_with
 
 
 class StackingWeightsDisplay:
@@ -60,20 +59,13 @@ class StackingWeightsDisplay:
         TypeError
             If the estimator is no stack of predictive distributions.
         """
-        check_is_fitted(estimator)
-        estimator = getattr(estimator, "best_estimator_", estimator)
-        estimator = getattr(estimator, "_final_estimator", estimator)
-        if not hasattr(estimator, "cv_log_densities_"):
-            raise TypeError(
-                f"{type(estimator).__name__} has no cv_log_densities_: use a fitted "
-                "StackingDistributionRegressor, or a pipeline that ends in one."
-            )
-        densities = estimator.cv_log_densities_
+        stack = part_with("cv_log_densities_", estimator, "StackingDistributionRegressor")
+        densities = stack.cv_log_densities_
         scored = np.isfinite(densities)
         sums = np.where(scored, densities, 0.0).sum(axis=1)
         counts = scored.sum(axis=1)
         scores = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
-        return cls(estimator.names_, estimator.weights_, scores).plot(ax=ax)
+        return cls(stack.names_, stack.weights_, scores).plot(ax=ax)
 
     def plot(self, *, ax=None):
         """Draw.

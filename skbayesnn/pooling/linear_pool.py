@@ -12,15 +12,15 @@ from skbayesnn.base import POINT_ESTIMATES, ProbabilisticRegressorMixin
 from skbayesnn.predictive import PredictiveMixture
 
 
-def linear_pool(mixtures, weights=None):
+def linear_pool(mixtures, weights):
     """Mixture of mixtures.
 
     Parameters
     ----------
     mixtures : list of PredictiveMixture
         At least one, all of the same rows.
-    weights : array-like of shape (n_mixtures,) or None, default=None
-        With sum one; None for equal ones.
+    weights : array-like of shape (n_mixtures,)
+        With sum one.
 
     Returns
     -------
@@ -34,8 +34,6 @@ def linear_pool(mixtures, weights=None):
     >>> linear_pool([low, high], [0.25, 0.75]).mean()
     array([0.5])
     """
-    if weights is None:
-        weights = np.full(len(mixtures), 1.0 / len(mixtures))
     # One row of weights serves all rows unless a member has weights of its own for each.
     by_row = any(m.weights.ndim == 2 for m in mixtures)
     parts = [

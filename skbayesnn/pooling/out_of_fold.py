@@ -67,7 +67,7 @@ def predict_fold(member, X, y, weights, train, test, keep, context, owner):
     owner : estimator
         What callbacks are told is fitted.
     """
-    train_weights = None if weights is None else weights[train]
+    train_weights = take_rows(weights, train)
     spread = TargetSpread(y[train], train_weights)
     try:
         fit_member(member, "fit", take_rows(X, train), y[train], train_weights, context, owner)

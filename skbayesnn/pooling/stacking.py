@@ -271,7 +271,7 @@ class StackingDistributionRegressor(
         ]
         if self.refit:
             contexts = self._subtasks(root, "all rows", len(used))
-            all_rows = take_rows(X, rows), y[rows], None if weights is None else weights[rows]
+            all_rows = take_rows(X, rows), y[rows], take_rows(weights, rows)
             fitted = Parallel(n_jobs=self.n_jobs)(
                 delayed(fit_member)(members[k], "fit", *all_rows, context, self)
                 for k, context in zip(used, contexts, strict=True)
@@ -336,7 +336,7 @@ class StackingDistributionRegressor(
                 stacklevel=4,
             )
         rows = np.flatnonzero(np.isfinite(densities[alive[0]]))
-        row_weights = None if weights is None else weights[rows]
+        row_weights = take_rows(weights, rows)
 
         def best(members):
             if self.objective == "crps":

@@ -12,6 +12,7 @@ from sklearn import get_config
 from sklearn.exceptions import FitFailedWarning
 from sklearn.utils.metadata_routing import process_routing
 
+from skbayesnn._blocks import take_rows
 from skbayesnn._validation import location_and_scale
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.stable.estimator import StableNNRegressor
@@ -54,13 +55,6 @@ def routed(estimator, scorer, sample_weight, groups):
     return {"groups": groups}, {"sample_weight": sample_weight} if takes else {}
 
 
-def _rows(array, rows):
-    """Some rows of an array or a frame, or of None."""
-    if array is None:
-        return None
-    return array.iloc[rows] if hasattr(array, "iloc") else np.asarray(array)[rows]
-
-
 def evaluate(model, partition, data, train, test, scoring, caller, context):
     """Fit one (α, ν) on one fold and score it.
 
@@ -74,7 +68,7 @@ def evaluate(model, partition, data, train, test, scoring, caller, context):
     model._partition_given = partition
     X, y, weights = data
     scorer, to_scorer = scoring
-    X_train, y_train = _rows(X, train), _rows(y, train)
+    X_train, y_train = take_rows(X, train), take_rows(y, train)
     told = {"estimator": caller, "X": X_train, "y": y_train}
     score, failure, converged, worst = np.nan, None, np.nan, np.nan
     # Chains stay in their task: a cluster's backend would send each on a journey.
@@ -85,11 +79,11 @@ def evaluate(model, partition, data, train, test, scoring, caller, context):
         context.call_on_fit_task_begin(**told)
         start = fitted = time.perf_counter()
         try:
-            model.fit(X_train, y_train, sample_weight=_rows(weights, train))
+            model.fit(X_train, y_train, sample_weight=take_rows(weights, train))
             worst, _, converged = convergence(model)
             fitted = time.perf_counter()
-            keywords = {name: _rows(values, test) for name, values in to_scorer.items()}
-            score = scorer(model, _rows(X, test), _rows(y, test), **keywords)
+            keywords = {name: take_rows(values, test) for name, values in to_scorer.items()}
+            score = scorer(model, take_rows(X, test), take_rows(y, test), **keywords)
         except Exception:
             failure = traceback.format_exc()
         scored = time.perf_counter()

@@ -104,6 +104,7 @@ def test_depth(fitted):
     assert display.mean_line_.get_xdata()[0] == pytest.approx(model[-1].expected_depth_)
     search = GridSearchCV(model, {"udnregressor__width": [4]}, cv=2).fit(frame, y)
     DepthPosteriorDisplay.from_estimator(search)
+    DepthPosteriorDisplay.from_estimator(make_pipeline(StandardScaler(), search).fit(frame, y))
     with pytest.raises(TypeError, match="StandardScaler has no depth_posterior_"):
         DepthPosteriorDisplay.from_estimator(StandardScaler().fit(frame))
 

@@ -41,7 +41,9 @@ def test_pool_of_mixtures_with_different_weights_is_their_average():
     shared = PredictiveMixture([1.0], rng.normal(size=(2, 1)), np.full((2, 1), 0.5))
     y = np.array([0.3, -0.2])
     expected = np.log(0.5 * np.exp(by_row.logpdf(y)) + 0.5 * np.exp(shared.logpdf(y)))
-    np.testing.assert_allclose(linear_pool([by_row, shared]).logpdf(y), expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        linear_pool([by_row, shared], [0.5, 0.5]).logpdf(y), expected, rtol=1e-12
+    )
 
 
 def test_density_is_the_mean_of_the_members():

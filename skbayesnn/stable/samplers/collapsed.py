@@ -60,11 +60,6 @@ class CollapsedChain(WeightChain):
         law = inverse, solved, self.problem, self.state, self.rng
         return self.free_limit(), self.features, *law
 
-    def _law_anew(self, free, residual):
-        joint = self.joint(free, self.state.log_variances, residual)
-        joint.set_noise(exp(self.state.log_noise[0]))
-        return joint
-
 
 @kernel
 def collapsed_pass(first, stop, limit, signs, inverse, solved, problem, state, rng):

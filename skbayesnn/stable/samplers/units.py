@@ -14,8 +14,6 @@ unit, whatever its state: all coordinates far (δ = 1 is a new unit), or a littl
 A proposal depends on the unit's own plane only: those of all units are made at once.
 """
 
-from math import exp
-
 import numpy as np
 
 from skbayesnn.stable.samplers.unit_blocks import draw_in_blocks
@@ -83,9 +81,7 @@ class MovingChain(WeightChain):
         moved = order[accepted]
         self.state.planes[moved] = planes[accepted]
         self.squares[moved] = self.squares_of(proposals[accepted])
-        joint = self.joint(free, self.state.log_variances, residual)
-        joint.set_noise(exp(self.state.log_noise[0]))
-        return joint
+        return self._law_anew(free, residual)
 
     def _gram_of_rows(self, free, log_variances):
         return self._sum_of_outer(np.where(free, log_variances, -np.inf))

@@ -125,6 +125,12 @@ class WeightChain(Chain):
         """
         return joint
 
+    def _law_anew(self, free, residual):
+        """The law of the free weights after such draws."""
+        joint = self.joint(free, self.state.log_variances, residual)
+        joint.set_noise(exp(self.state.log_noise[0]))
+        return joint
+
     def _log_evidence(self, free, residual, log_variances):
         """Free weights integrated out, the others given; both have to stay what they are."""
         if (self.is_free(log_variances) != free).any():
