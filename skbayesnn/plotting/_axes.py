@@ -39,7 +39,7 @@ def distribution_of(estimator, X):
 
 
 def part_with(attribute, estimator, kind):
-    """The fitted estimator that has an attribute: this one, or that of a pipeline or a search.
+    """The fitted estimator with an attribute: this one, or what a pipeline or search ends in.
 
     Raises
     ------
@@ -47,14 +47,15 @@ def part_with(attribute, estimator, kind):
         If it is of another kind.
     """
     check_is_fitted(estimator)
-    estimator = getattr(estimator, "best_estimator_", estimator)
-    if isinstance(estimator, Pipeline):
-        estimator = getattr(estimator[-1], "best_estimator_", estimator[-1])
-    if not hasattr(estimator, attribute):
-        raise TypeError(
-            f"{type(estimator).__name__} has no {attribute}: use a fitted {kind}, or a pipeline "
-            "that ends in one."
-        )
+    while not hasattr(estimator, attribute):
+        last = estimator[-1] if isinstance(estimator, Pipeline) else None
+        inner = getattr(estimator, "best_estimator_", last)
+        if inner is None:
+            raise TypeError(
+                f"{type(estimator).__name__} has no {attribute}: use a fitted {kind}, or a "
+                "pipeline that ends in one."
+            )
+        estimator = inner
     return estimator
 
 
