@@ -14,6 +14,9 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 _MAX_STEPS = 10_000
+# The mean log density is at most so many nats a row below the best, the CRPS at most this part of
+# itself above it.
+_TOLERANCE = 1e-6
 _LEVELS = np.concatenate([[0.001, 0.005], np.linspace(0.01, 0.99, 50), [0.995, 0.999]])
 
 
@@ -32,7 +35,7 @@ def _minimise_on_simplex(value_and_gradient, n):
     return weights / weights.sum()
 
 
-def log_score_weights(log_densities, sample_weight=None, tol=1e-6):
+def log_score_weights(log_densities, sample_weight=None):
     """Weights that maximise the mean log density of the pool.
 
     By sequential quadratic programming, and then by expectation and maximisation: each row gives
@@ -44,8 +47,6 @@ def log_score_weights(log_densities, sample_weight=None, tol=1e-6):
     log_densities : ndarray of shape (n_members, n_samples)
         Of each row, under each member.
     sample_weight : ndarray of shape (n_samples,) or None, default=None
-    tol : float, default=1e-6
-        The mean log density is at most so far below the largest one, in nats a row.
 
     Returns
     -------
@@ -77,7 +78,7 @@ def log_score_weights(log_densities, sample_weight=None, tol=1e-6):
     for _ in range(_MAX_STEPS):
         # The derivatives of the objective. By concavity no weights gain more than max - 1.
         slopes = (densities / (weights @ densities)) @ rows
-        if slopes.max() - 1.0 <= tol:
+        if slopes.max() - 1.0 <= _TOLERANCE:
             return weights
         weights = weights * slopes
     warnings.warn(
@@ -128,15 +129,13 @@ def crps_matrix(mixtures, y, sample_weight=None):
     return np.einsum("kip,ip,lip->kl", gaps, masses, gaps, optimize=True)
 
 
-def crps_weights(matrix, tol=1e-6):
+def crps_weights(matrix):
     """Weights that minimise w'Aw on the simplex.
 
     Parameters
     ----------
     matrix : ndarray of shape (n_members, n_members)
         From :func:`crps_matrix`.
-    tol : float, default=1e-6
-        The CRPS is at most this part of itself above the least one.
 
     Returns
     -------
@@ -151,7 +150,7 @@ def crps_weights(matrix, tol=1e-6):
     weights = _minimise_on_simplex(lambda w: (w @ scaled @ w, 2.0 * scaled @ w), len(matrix))
     slopes = 2.0 * scaled @ weights
     gap = weights @ slopes - slopes.min()
-    if gap > tol * (weights @ scaled @ weights):
+    if gap > _TOLERANCE * (weights @ scaled @ weights):
         warnings.warn(
             f"The stacking weights did not converge: the CRPS may be {gap:.1e} of the members' "
             "own too large. Leave out members that predict nearly the same.",

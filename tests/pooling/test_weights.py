@@ -95,6 +95,7 @@ def test_members_that_do_not_differ_share_alike():
 
 def test_what_has_not_converged_is_told(monkeypatch):
     monkeypatch.setattr("skbayesnn.pooling.weights._MAX_STEPS", 2)
+    monkeypatch.setattr("skbayesnn.pooling.weights._TOLERANCE", -1.0)
     laws, y = members()
     with pytest.warns(ConvergenceWarning, match="Leave out members"):
-        log_score_weights(np.stack([law.logpdf(y) for law in laws]), tol=-1.0)
+        log_score_weights(np.stack([law.logpdf(y) for law in laws]))
