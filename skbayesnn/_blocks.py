@@ -70,4 +70,4 @@ def take_rows(X, rows):
         return X.iloc[rows]
     if isinstance(X, list | tuple):
         return [X[i] for i in np.arange(len(X))[rows]]
-    return X[rows]
+    return X[rows] if hasattr(X, "__getitem__") else np.asarray(X)[rows]
