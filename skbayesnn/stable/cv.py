@@ -376,8 +376,7 @@ class StableNNRegressorCV(
         distribution : PredictiveMixture
             As :meth:`StableNNRegressor.predict_distribution` gives it.
         """
-        X = self._checked(X)
-        return self.best_estimator_.predict_distribution(X)
+        return self.best_estimator_.predict_distribution(self._checked(X))
 
     def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: Seed = 0) -> FloatArray:
         """Draw new observations, see :meth:`StableNNRegressor.sample_y`.
@@ -396,5 +395,4 @@ class StableNNRegressorCV(
         draws : ndarray of shape (n_rows, n_samples)
             In the units of y.
         """
-        X = self._checked(X)
-        return self.best_estimator_.sample_y(X, n_samples, random_state)
+        return self.best_estimator_.sample_y(self._checked(X), n_samples, random_state)
