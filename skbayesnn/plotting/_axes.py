@@ -9,22 +9,18 @@ from skbayesnn.metrics.scorers import predict_with
 from skbayesnn.predictive import PredictiveMixture
 
 
-def get_axes(ax):
-    """The axes given, or those of a new figure.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed.
-    """
-    if ax is not None:
-        return ax
+def pyplot():
+    """``matplotlib.pyplot``, or an ImportError that says how to install it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError('To draw, install matplotlib: pip install "skbayesnn[plot]".') from error
-    _, ax = plt.subplots()
-    return ax
+    return plt
+
+
+def get_axes(ax):
+    """The axes given, or those of a new figure."""
+    return pyplot().subplots()[1] if ax is None else ax
 
 
 def distribution_of(estimator, X):
