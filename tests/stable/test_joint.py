@@ -8,7 +8,6 @@ from scipy import stats
 from skbayesnn import StableNNRegressor
 from skbayesnn.numerics.stable_laws import sample_log_positive_stable
 from skbayesnn.stable.diagnostics import effective_sample_size
-from skbayesnn.stable.partitions.base import Draws
 from skbayesnn.stable.partitions.line import LineCells
 from skbayesnn.stable.partitions.plane.partition import MAX_JOINT_POINTS, FaceCells
 from skbayesnn.stable.partitions.sampled import UnitCells
@@ -127,7 +126,7 @@ def test_differences_agree_with_a_chain_on_training_and_test_points(alpha):
         return cells, [run_chain(cells, prior, every, n_draws, 4, seed, 1000) for seed in range(4)]
 
     cells, records = chains(x, y, np.ones(12), 500)
-    f = cells.sample(Draws.of_records(records), new[:, None], rng)
+    f = cells.sample(cells.draws_of(records), new[:, None], rng)
     together = np.concatenate([x, new])
     order = np.argsort(together)
     _, joint = chains(

@@ -10,7 +10,6 @@ from skbayesnn import StableNNRegressor
 from skbayesnn.numerics.stable_laws import sample_log_positive_stable
 from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.stable.diagnostics import effective_sample_size
-from skbayesnn.stable.partitions.base import Draws
 from skbayesnn.stable.partitions.line import LineCells
 from skbayesnn.stable.partitions.plane import cells as plane
 from skbayesnn.stable.partitions.plane.partition import FaceCells
@@ -132,7 +131,7 @@ def test_predictions_agree_with_a_chain_on_training_and_test_points(alpha):
         return cells, [run_chain(cells, prior, every, 1500, 8, seed, 1000) for seed in range(4)]
 
     cells, records = chains(x, y, np.ones(12))
-    draws = Draws.of_records(records)
+    draws = cells.draws_of(records)
     n_draws = draws.alpha.size
     means, variances = cells.predict(draws, new[:, None])
     mixture = PredictiveMixture(np.full(n_draws, 1 / n_draws), means, variances)
@@ -168,7 +167,7 @@ def test_predictions_in_the_plane_agree_with_a_chain_on_training_and_test_points
         return cells, [run_chain(cells, prior, every, 400, 10, seed, 500) for seed in range(4)]
 
     cells, records = chains(X, y, np.ones(len(X)))
-    draws = Draws.of_records(records)
+    draws = cells.draws_of(records)
     n_draws = draws.alpha.size
     means, variances = cells.predict(draws, new)
     mixture = PredictiveMixture(np.full(n_draws, 1 / n_draws), means, variances)

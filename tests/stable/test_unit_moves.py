@@ -13,7 +13,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skbayesnn import StableNNRegressor
 from skbayesnn.numerics.stable_laws import sample_log_positive_stable
-from skbayesnn.stable.partitions.base import Draws
 from skbayesnn.stable.partitions.sampled import BIAS_SCALES, UnitCells
 from skbayesnn.stable.samplers import units as moving_units
 from skbayesnn.stable.samplers.problem import Prior
@@ -73,7 +72,7 @@ def calibration_ranks(n_units, activation, alpha, n_repeats, n_levels, thin):
         prior = Prior(alpha, 1.0, None)
         record = run_chain(cells, prior, np.array([0]), n_levels - 1, thin, repeat, 6 * thin)
         log_noises = record.log_noise[thin - 1 :: thin]
-        drawn, _ = cells.predict(Draws.of_records([record]), new)
+        drawn, _ = cells.predict(cells.draws_of([record]), new)
         kept = np.column_stack([record.f[thin - 1 :: thin, 0], drawn[0], log_noises])
         ranks[repeat] = (kept < [f[0], f_new[0], log_noise]).sum(axis=0)
     return ranks

@@ -69,32 +69,6 @@ class Draws(NamedTuple):
         """Some of the draws, by their numbers."""
         return Draws(*(array[chosen] for array in self[:-1]), self.planes)
 
-    @classmethod
-    def of_records(cls, records):
-        """The draws of several chains."""
-        thin, n_draws = records[0].thin, len(records[0].weights)
-        n = n_draws * len(records)
-        sizes = [len(record.planes) for record in records]
-        # One set for each draw, or one for all.
-        within = [np.arange(n_draws) % max(size, 1) for size in sizes]
-        starts = np.cumsum([0, *sizes[:-1]])
-        per_sweep = (
-            np.concatenate([getattr(record, name)[thin - 1 :: thin] for record in records])
-            for name in ("log_noise", "alpha", "log_nu")
-        )
-        per_draw = (
-            np.concatenate([getattr(record, name) for record in records])
-            for name in ("weights", "log_scales")
-        )
-        return cls(
-            *per_sweep,
-            # Evenly spread, in an order that no draw knows of.
-            (np.random.default_rng(0).permutation(n) + 0.5) / n,
-            *per_draw,
-            np.concatenate([start + k for start, k in zip(starts, within, strict=True)]),
-            np.concatenate([record.planes for record in records]),
-        )
-
 
 def distinct_rows(X, y, sample_weight=None):
     """Distinct rows of X in lexicographic order, and the targets gathered by row.
@@ -294,7 +268,28 @@ class FeaturePartition(Partition):
 
     def draws_of(self, records):
         """The draws of the records of several chains."""
-        return Draws.of_records(records)
+        thin, n_draws = records[0].thin, len(records[0].weights)
+        n = n_draws * len(records)
+        sizes = [len(record.planes) for record in records]
+        # One set for each draw, or one for all.
+        within = [np.arange(n_draws) % max(size, 1) for size in sizes]
+        starts = np.cumsum([0, *sizes[:-1]])
+        per_sweep = (
+            np.concatenate([getattr(record, name)[thin - 1 :: thin] for record in records])
+            for name in ("log_noise", "alpha", "log_nu")
+        )
+        per_draw = (
+            np.concatenate([getattr(record, name) for record in records])
+            for name in ("weights", "log_scales")
+        )
+        return Draws(
+            *per_sweep,
+            # Evenly spread, in an order that no draw knows of.
+            (np.random.default_rng(0).permutation(n) + 0.5) / n,
+            *per_draw,
+            np.concatenate([start + k for start, k in zip(starts, within, strict=True)]),
+            np.concatenate([record.planes for record in records]),
+        )
 
     def followed(self, prior, records):
         """What convergence is judged by beside f: arrays (n_chains, n_sweeps, n_values) by name."""

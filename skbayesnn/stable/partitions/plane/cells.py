@@ -258,7 +258,7 @@ def neighbours(cells):
 
 
 def signs(cells):
-    """Sign matrix T itself, for tests and small n.
+    """Sign matrix T itself.
 
     Parameters
     ----------
