@@ -358,10 +358,11 @@ class StableNNRegressorCV(
         root.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
 
-    def _checked(self, X):
+    def _refitted(self, X):
+        """The refitted network, for rows that are like those of the fit."""
         check_is_fitted(self, "best_estimator_")
         validate_data(self, X, dtype=np.float64, reset=False)
-        return X
+        return self.best_estimator_
 
     def predict_distribution(self, X: ArrayLike) -> PredictiveMixture:
         """Predictive distribution of the refitted network.
@@ -376,7 +377,7 @@ class StableNNRegressorCV(
         distribution : PredictiveMixture
             As :meth:`StableNNRegressor.predict_distribution` gives it.
         """
-        return self.best_estimator_.predict_distribution(self._checked(X))
+        return self._refitted(X).predict_distribution(X)
 
     def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: Seed = 0) -> FloatArray:
         """Draw new observations, see :meth:`StableNNRegressor.sample_y`.
@@ -395,4 +396,4 @@ class StableNNRegressorCV(
         draws : ndarray of shape (n_rows, n_samples)
             In the units of y.
         """
-        return self.best_estimator_.sample_y(self._checked(X), n_samples, random_state)
+        return self._refitted(X).sample_y(X, n_samples, random_state)

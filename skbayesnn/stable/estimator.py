@@ -285,8 +285,9 @@ class StableNNRegressor(
         Warns
         -----
         ConvergenceWarning
-            If the chains disagree or have too few effective draws, or if the search for
-            the scales of the inputs has not converged.
+            If the chains disagree or have too few effective draws of what predictions are made
+            of, or if the search for the scales of the inputs has not converged. The parts of
+            additive cells and their scales take longer: ``partial_effects`` warns of them.
         """
         self._check_parameters()
         X, y = validate_data(

@@ -65,23 +65,44 @@ def sample_posterior(estimator, partition, prior, starts, n_warmup, data, contex
     return attributes(records), [(chain.state, chain.rng) for chain in chains]
 
 
-def convergence(estimator):
-    """The largest R-hat and the least effective sample size, and whether both are good."""
-    r_hats = [estimator.r_hat_.max(), *estimator.parameter_r_hat_.values()]
-    sizes = [estimator.effective_sample_size_.min(), estimator.tail_effective_sample_size_.min()]
-    sizes += estimator.parameter_effective_sample_size_.values()
-    sizes += estimator.parameter_tail_effective_sample_size_.values()
+def convergence(estimator, of_parts=False):
+    """The largest R-hat and the least effective sample size, and whether both are good.
+
+    Parameters
+    ----------
+    estimator : StableNNRegressor
+    of_parts : bool, default=False
+        Judge the parts of the function instead of what predictions are made of.
+
+    Returns
+    -------
+    worst, fewest : float
+    good : bool
+    """
+    names = [
+        name
+        for name in estimator.parameter_r_hat_
+        if (name in estimator.cells_.part_names) == of_parts
+    ]
+    r_hats = [estimator.parameter_r_hat_[name] for name in names]
+    sizes = [estimator.parameter_effective_sample_size_[name] for name in names]
+    sizes += [estimator.parameter_tail_effective_sample_size_[name] for name in names]
+    if not of_parts:
+        r_hats.append(estimator.r_hat_.max())
+        sizes.append(estimator.effective_sample_size_.min())
+        sizes.append(estimator.tail_effective_sample_size_.min())
     worst, fewest = np.max(r_hats), np.min(sizes)
     # Written so that NaN, from fewer than four sweeps, is not good.
     return worst, fewest, bool(worst <= _MAX_R_HAT and fewest >= _MIN_EFFECTIVE)
 
 
-def warn_unless_converged(estimator):
+def warn_unless_converged(estimator, of_parts=False):
     """Tell the user how far off the chains are, and what helps."""
-    worst, fewest, good = convergence(estimator)
+    worst, fewest, good = convergence(estimator, of_parts)
     if not good:
+        what = "for the parts of the function" if of_parts else "for predictions"
         warnings.warn(
-            f"The chains may not have converged: R-hat is {worst:.3f} (1 is best, up to "
+            f"The chains may not have converged {what}: R-hat is {worst:.3f} (1 is best, up to "
             f"{_MAX_R_HAT} is good) and the least effective sample size {fewest:.0f} "
             f"({_MIN_EFFECTIVE} or more is good). Set warm_start=True and fit again, which "
             "continues the chains, or increase n_warmup and thin.",

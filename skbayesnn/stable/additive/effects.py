@@ -11,6 +11,7 @@ from skbayesnn._validation import Interval
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.stable.additive.partition import AdditiveCells
 from skbayesnn.stable.additive.prediction import effect_moments, smooth_moments
+from skbayesnn.stable.posterior import warn_unless_converged
 
 
 class PartialEffects(NamedTuple):
@@ -107,6 +108,12 @@ class PartialEffectsMixin:
             in the units of y; ``variance_shares`` (n_features + 1,), and ``scales``
             (n_features,), the posterior medians of the ν's: a ranking of inputs.
 
+        Warns
+        -----
+        ConvergenceWarning
+            If the chains disagree about the parts or their scales, or have too few effective
+            draws of them: they need longer chains than their sum, which predictions are made of.
+
         Raises
         ------
         ValueError
@@ -118,4 +125,5 @@ class PartialEffectsMixin:
             raise ValueError("partial_effects needs cells='additive', whose parts it tells apart.")
         if coverage not in Interval(Real, 0, 1, "neither"):
             raise ValueError(f"coverage must be a float in (0, 1). Got {coverage!r} instead.")
+        warn_unless_converged(self, of_parts=True)
         return effects_at(self.cells_, self._draws, X, self._scale, coverage)

@@ -95,6 +95,7 @@ class AdditiveCells(Partition):
     """
 
     chain = AdditiveChain
+    part_names = frozenset({"effects", "nu", "smooth_part", "smooth_variance"})
 
     def __init__(self, X, y=None, sample_weight=None, inputs=AS_IT_IS, dense=True, rng=None):
         self.inputs = inputs

@@ -102,9 +102,13 @@ class Partition(ABC):
         like one.
     bias_scale : float
         Standard deviation of the units' biases.
+    part_names : frozenset of str
+        Which of the names in :meth:`followed` are of parts of f that only its effects tell:
+        predictions may have converged where these have not.
     """
 
     bias_scale = 1.0
+    part_names: ClassVar[frozenset[str]] = frozenset()
 
     @abstractmethod
     def is_of(self, X, y, sample_weight):

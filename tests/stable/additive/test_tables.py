@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from skbayesnn import StableNNRegressor
 from skbayesnn.stable.additive.partition import AdditiveCells
+from skbayesnn.stable.posterior import convergence
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -135,3 +137,20 @@ def test_effects_need_additive_cells():
         model.partial_effects(X[:, :1])
     with pytest.raises(ValueError, match="coverage"):
         StableNNRegressor(**QUICK).fit(X, y).partial_effects(X, coverage=90)
+
+
+def test_parts_are_judged_where_they_are_shown():
+    X, y = table(40)
+    model = StableNNRegressor(**QUICK).fit(X, y)
+    good = {"r_hat_": 1.001, "effective_sample_size_": 900.0, "tail_effective_sample_size_": 900.0}
+    for name, value in good.items():
+        setattr(model, name, np.full_like(getattr(model, name), value))
+        setattr(model, f"parameter_{name}", dict.fromkeys(model.parameter_r_hat_, value))
+    assert convergence(model)[2]
+    assert convergence(model, of_parts=True)[2]
+    model.parameter_r_hat_["nu"] = 1.2
+    assert convergence(model)[2]
+    with pytest.warns(ConvergenceWarning, match="parts of the function: R-hat is 1.200"):
+        model.partial_effects(X)
+    model.parameter_r_hat_["noise_variance"] = 1.1
+    assert not convergence(model)[2]
