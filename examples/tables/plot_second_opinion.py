@@ -33,6 +33,7 @@ print(f"accuracy {np.mean((p > 0.5) == y):.3f}, log loss {log_loss(y, p):.3f}")
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 3.9), layout="constrained")
 CalibrationDisplay.from_predictions(y, p, n_bins=5, strategy="uniform", ax=left)
+left.set(xlabel="predicted probability", ylabel="share that is malignant")
 left.legend(["perfect", "UDNClassifier"], frameon=False)
 doubt = np.minimum(p, 1 - p)
 errors = (p > 0.5) != y
