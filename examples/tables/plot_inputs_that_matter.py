@@ -24,9 +24,9 @@ deep = DeepWishartRegressor(random_state=0).fit(X, y)
 #
 # ``partial_effects`` gives the share of the function's variance that each input has by itself, and
 # last the share of the smooth rest, where inputs act together. ``feature_relevance_`` is the part
-# of each input in the distances that the first kernel sees. The two models put the question in
-# different ways, and still name the same inputs first: body mass (bmi), blood pressure (bp) and the
-# triglycerides (ltg).
+# of each input in the distances that the first kernel sees. The two put the question in different
+# ways, and name the same three inputs first: the logarithm of the triglycerides (ltg), body mass
+# and sex.
 
 effects = stable.partial_effects(X)
 order = np.argsort(deep.feature_relevance_)
@@ -47,7 +47,7 @@ plt.show()
 # What the stable network says about four inputs by themselves, with bands of 90 %, in the units of
 # the target. The smooth rest is not in these curves: an input may also act through it.
 
-shown = ["bmi", "bp", "ltg", "age"]
+shown = ["ltg", "bmi", "bp", "age"]
 figure, axes = plt.subplots(1, 4, figsize=(13, 3.4), sharey=True, layout="constrained")
 for name, ax in zip(shown, axes, strict=True):
     column = X.columns.get_loc(name)

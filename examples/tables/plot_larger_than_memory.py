@@ -66,8 +66,9 @@ for number in range(3):
     print(f"{number + 1:4d}   {crps:.2f}   {coverage:.3f}")
 
 # %%
-# What the network learned about a flight of 800 kilometres, when the airport is empty and when it
-# is full: delays in the evening are long, skewed and uncertain.
+# What the network learned about a flight of 800 kilometres, when the airport is nearly empty and
+# when it is full: in the evening delays are uncertain either way, and in a full airport they are
+# long.
 
 hours = np.linspace(5, 24, 200)
 figure, axes = plt.subplots(1, 2, figsize=(11, 3.8), sharey=True, layout="constrained")
