@@ -28,6 +28,7 @@ exclude_patterns = ["_build"]
 autosummary_generate = True
 autodoc_typehints = "none"
 python_maximum_signature_line_length = 76
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 
 # A reference into this package has to lead somewhere. Others have no target: the build needs no
