@@ -24,7 +24,7 @@ ROWS = {
     "SIPRegressor": (100, 300, 1000, 3000, 10_000),
     "UDNRegressor": (100, 300, 1000, 3000, 10_000),
     "StableNNRegressor": (100, 300, 1000, 3000, 10_000),
-    "DeepWishartRegressor": (100, 300, 1000, 3000),
+    "DeepWishartRegressor": (100, 300, 1000),
 }
 SMALL = {
     "SIPRegressor": {"max_iter": 2},

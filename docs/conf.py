@@ -49,6 +49,7 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "image_srcset": ["2x"],
     "thumbnail_size": (640, 400),
+    "write_computation_times": False,
 }
 
 # Browsers draw MathML themselves: no script has to be fetched.
