@@ -34,7 +34,7 @@ by cross-validation; the paper reports 0.054.
 ``uci``: tables of many inputs, sampled cells, standard splits (Gal and Ghahramani, 2016),
 beside a Gaussian process with a length scale for each input and a quantile forest (see
 ``peers.py``). ``--stable`` takes
-further parameters of the network as JSON.
+further parameters of the network as JSON, as for the model "defaults" of ``taipei`` and ``sp500``.
 
 The folder has taipei_real_estate.csv.gz, sp500_close.csv.gz, and NAME.csv.gz (the target last)
 with NAME_splits.npz (arrays ``test_0``, … of row numbers).
@@ -316,7 +316,8 @@ def taipei(options):
         cells="sampled",
         folds=3,
     )
-    models = {"stable": stable, "GP, ARD": GP, "quantile forest": forest}
+    models = {"defaults": network(**options.stable), "stable": stable}
+    models |= {"GP, ARD": GP, "quantile forest": forest}
     print("The paper: Bayesian treed GP 0.402, stable network 0.415.")
     split_tables(X, table[:, -1], 276, options, {k: models[k] for k in options.models or models})
 
@@ -328,14 +329,15 @@ def sp500(options):
     X = (days - days[0]).astype(float)[:, None]
     y = np.array([row[1] for row in rows], dtype=float)
     stable = chosen([1.1, 1.5, 1.8, 2.0], [0.3, 1.0, 3.0, 10.0])
-    models = {"stable": stable, "GP": GP, "GP, Matérn 3/2": MATERN}
+    models = {"defaults": network(**options.stable), "stable": stable}
+    models |= {"GP": GP, "GP, Matérn 3/2": MATERN}
     print("The paper: 0.054.")
     split_tables(X, y, 336, options, {k: models[k] for k in options.models or models})
 
 
 def uci(options):
     """Ten inputs and so."""
-    models = {"stable": network(**json.loads(options.stable)), "GP, ARD": GP}
+    models = {"stable": network(**options.stable), "GP, ARD": GP}
     models["quantile forest"] = forest
     head()
     for name in options.sets:
@@ -359,7 +361,7 @@ def main():
     parser.add_argument("--splits", nargs="+", type=int, help="numbers of splits or data sets")
     parser.add_argument("--functions", nargs="+", help="names of functions, of all by default")
     parser.add_argument("--models", nargs="+", help="names as in the table")
-    parser.add_argument("--stable", default="{}", help="parameters of the network, JSON")
+    parser.add_argument("--stable", type=json.loads, default={}, help="parameters of the network, JSON")
     options = parser.parse_args()
     if options.splits is None:
         options.splits = range(5 if options.part in ("oblique", "uci") else 10)
