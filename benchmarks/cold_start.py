@@ -27,6 +27,13 @@ ESTIMATORS = {
     "UDNClassifier": (3, "UDNClassifier(max_iter=5)"),
     "SIPRegressor": (3, "SIPRegressor(max_iter=50, n_draws=20)"),
     "DeepWishartRegressor": (3, "DeepWishartRegressor(max_iter=1, n_inducing=20)"),
+    "StableNNRegressorCV, one input": (1, f"StableNNRegressorCV([1.1], [1.0], cv=2, {SHORT})"),
+    "EnsembleRegressor": (
+        3, "EnsembleRegressor(skbayesnn.UDNRegressor(max_iter=5), n_estimators=2)",
+    ),
+    "StackingDistributionRegressor": (
+        3, "StackingDistributionRegressor([('udn', skbayesnn.UDNRegressor(max_iter=5))], cv=2)",
+    ),
 }  # fmt: skip
 FRESH = """
 import time

@@ -7,6 +7,7 @@ progression of 442 patients from ten measurements. The stable network with its d
 scikit-learn's Gaussian process.
 """
 
+# sphinx_gallery_thumbnail_path = "../examples/three_jumps.png"
 from sklearn.datasets import load_diabetes
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # readers of types see what is loaded later
+    from skbayesnn._show_versions import show_versions
     from skbayesnn.dwp.regressor import DeepWishartRegressor
     from skbayesnn.pooling.ensemble import EnsembleRegressor
     from skbayesnn.pooling.stacking import StackingDistributionRegressor
@@ -25,6 +26,7 @@ _HOMES = {
     "StackingDistributionRegressor": "skbayesnn.pooling.stacking",
     "UDNClassifier": "skbayesnn.udn.classifier",
     "UDNRegressor": "skbayesnn.udn.regressor",
+    "show_versions": "skbayesnn._show_versions",
 }
 
 __all__ = [
@@ -36,6 +38,7 @@ __all__ = [
     "StackingDistributionRegressor",
     "UDNClassifier",
     "UDNRegressor",
+    "show_versions",
 ]
 __version__ = "0.1.0.dev0"
 

@@ -33,7 +33,7 @@ def predicted(estimator, X):
 
 
 def test_every_public_estimator_is_here():
-    assert {name(estimator) for estimator in ALL} == set(skbayesnn.__all__)
+    assert {name(estimator) for estimator in ALL} == {*skbayesnn.__all__} - {"show_versions"}
 
 
 @every

@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+import sklearn
 
 import skbayesnn
 from skbayesnn.numerics.jit import kernel
@@ -50,3 +51,16 @@ def test_estimators_are_loaded_when_asked_for():
         assert getattr(skbayesnn, name).__name__ == name
     with pytest.raises(AttributeError, match="no attribute 'Forest'"):
         _ = skbayesnn.Forest
+
+
+def test_versions_name_every_dependency(capsys):
+    skbayesnn.show_versions()
+    shown = capsys.readouterr().out
+    for line in (
+        f"skbayesnn: {skbayesnn.__version__}",
+        f"numpy: {np.__version__}",
+        f"python: {sys.version.split()[0]}",
+        f"scikit-learn: {sklearn.__version__}",
+    ):
+        assert f"    {line}" in shown
+    assert "libraries with threads" in shown

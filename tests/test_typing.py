@@ -10,7 +10,8 @@ import pytest
 import skbayesnn
 from skbayesnn import metrics, predictive
 
-CLASSES = [*(getattr(skbayesnn, name) for name in skbayesnn.__all__), predictive.PredictiveMixture]
+PUBLIC = [getattr(skbayesnn, name) for name in skbayesnn.__all__]
+CLASSES = [*filter(inspect.isclass, PUBLIC), predictive.PredictiveMixture]
 FUNCTIONS = [
     value
     for value in filter(inspect.isfunction, vars(metrics).values())

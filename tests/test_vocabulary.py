@@ -11,7 +11,8 @@ import pytest
 import skbayesnn
 
 PAGE = Path(__file__).parents[1] / "docs" / "vocabulary.rst"
-ESTIMATORS = {name: getattr(skbayesnn, name) for name in skbayesnn.__all__}
+PUBLIC = {name: getattr(skbayesnn, name) for name in skbayesnn.__all__}
+ESTIMATORS = {name: cls for name, cls in PUBLIC.items() if inspect.isclass(cls)}
 MODELS = {name: cls.__module__.split(".")[1] for name, cls in ESTIMATORS.items()}
 
 

@@ -21,14 +21,14 @@ from skbayesnn.predictive import PredictiveMixture
 class DeepWishartRegressor(
     CallbackSupportMixin, Training, ProbabilisticRegressorMixin, RegressorMixin, BaseEstimator
 ):
-    """Regressor by a deep Wishart process: a Gaussian process whose kernel is learned in layers.
+    """Deep Wishart process regressor: a Gaussian process whose kernel is learned in layers.
 
     The Gram matrix of the inputs passes through ``n_layers`` hidden layers, each of which
     draws a new Gram matrix from a Wishart distribution around a squared exponential kernel of
-    the one before; a Gaussian process with the last kernel gives the function. Posterior
-    over the Gram matrices: the AB-generalised singular Wishart of Ober et al. (UAI 2023).
-    With ``n_layers=0`` it is a Gaussian process. The predictive distribution is a mixture of
-    one Gaussian a draw of the Gram matrices.
+    the one before; a Gaussian process with the last kernel gives the function. The posterior
+    over the Gram matrices is approximated by the AB-generalised singular Wishart distribution
+    of Ober et al. (UAI 2023). With ``n_layers=0`` the model is a Gaussian process. The
+    predictive distribution is a mixture with one Gaussian for each draw of the Gram matrices.
 
     Up to 1500 rows, the output layer is exact by default: for each draw of the hidden layers,
     the function is conditioned on all rows, in training and in prediction, and only the
@@ -51,7 +51,7 @@ class DeepWishartRegressor(
         smallest; "dgp" for a Gaussian one over the features instead, which makes the model
         a deep Gaussian process with global inducing points.
     output : {"auto", "exact", "sparse", "inducing"}, default="auto"
-        What the output layer knows of the rows.
+        How many of the rows the output layer is conditioned on.
 
         - "exact": all of them, at the cost of the cube of their number a step (0.02 s for 500
           rows, 0.14 s for 1500); ``batch_size`` does not count then.

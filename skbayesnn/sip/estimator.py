@@ -21,15 +21,15 @@ from skbayesnn.training.settings import training_settings
 class SIPRegressor(
     SIPBase, CallbackSupportMixin, ProbabilisticRegressorMixin, RegressorMixin, BaseEstimator
 ):
-    """Regressor by a sparse implicit process: predictive distributions of any shape.
+    """Sparse implicit process regressor: predictive distributions of any shape.
 
-    The prior over functions is a network with random weights, whose distribution is learned;
-    the posterior of its values at a few inducing inputs is what a second network makes of
-    normal noise, so it may have several modes, lean or change its spread with the inputs, and
-    so may predictions: mixtures of Gaussians, one for each draw of the values at the inducing
-    inputs (Rodríguez-Santana et al., ICML 2022). The process between the inducing inputs is
-    Gaussian given them, with moments estimated from draws of the prior, and their divergence
-    from the prior is estimated by a classifier.
+    The prior over functions is a network with random weights whose distribution is learned.
+    The posterior of its values at a few inducing inputs is what a second network makes of
+    normal noise. It may have several modes, lean, or change its spread with the inputs, and so
+    may predictions, which are mixtures with one Gaussian for each draw of the values at the
+    inducing inputs (Rodríguez-Santana et al., ICML 2022). Given these values the process is
+    Gaussian elsewhere, with moments estimated from draws of the prior; a classifier estimates
+    the divergence of the posterior from the prior.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ class StableNNRegressor(
         "sampled" has `n_units` hyperplanes drawn from their prior, for any number of inputs.
         "auto" takes the line for one input, the plane for two up to 150 distinct rows (there are
         about n²/2 cells, and the memory of a chain grows as 4 n³ bytes), and "additive"
-        otherwise; sampled ones for units that move or are no signs, and for
+        otherwise; it takes sampled cells if units move or are not signs, and for
         ``sampler="metropolis"``.
     likelihood : {"auto", "gaussian", "student_t"}, default="auto"
         Law of the target given the function. "student_t", for additive cells, has heavy tails:
@@ -77,11 +77,11 @@ class StableNNRegressor(
     n_units : int, default=1000
         Number of sampled hyperplanes.
     activation : {"sign", "erf", "cosine"}, default="sign"
-        What a hidden unit makes of b + w · x. With "erf" and "cosine" functions are smooth,
-        with cosines alike everywhere: for α = 2 the Gaussian process with the squared
-        exponential kernel. Input weights are normal with the standard deviations
-        `input_scale`, which sets how smooth; biases are standard normal, the phases of
-        cosines uniform. For a smooth function take ``activation="cosine", alpha=2.0,
+        What a hidden unit makes of b + w · x. With "erf" and "cosine" functions are smooth.
+        With cosines they are equally so everywhere: for α = 2 the network is the Gaussian
+        process with the squared exponential kernel. Input weights are normal with the
+        standard deviations `input_scale`, which sets how smooth; biases are standard normal,
+        the phases of cosines uniform. For a smooth function take ``activation="cosine", alpha=2.0,
         nu="sample", input_scale="evidence"``; ``benchmarks/stable.py functions`` chooses
         among the three by cross-validation.
     move_units : bool, default=False

@@ -27,13 +27,13 @@ class UDNClassifier(
     ClassifierMixin,
     BaseEstimator,
 ):
-    """Classifier by a network of unbounded depth, whose depth is inferred.
+    """Neural network classifier of unbounded depth, which infers how deep it should be.
 
-    Hidden layers f_1, f_2, … with an output head after each; the depth ℓ at which the
-    classes are drawn has a Poisson prior and a truncated Poisson posterior, fitted together
-    with the weights by maximising the evidence lower bound (Nazaret and Blei, ICML 2022,
-    eq. 7). Layers are created as the posterior asks for them. Probabilities are averaged
-    over the posterior of the depth (eq. 11).
+    The network has hidden layers f_1, f_2, … and an output head after each of them. The depth ℓ
+    at which the classes are drawn has a Poisson prior and a truncated Poisson posterior, which
+    is fitted together with the weights by maximising the evidence lower bound (Nazaret and
+    Blei, ICML 2022, eq. 7). Layers are created as the posterior asks for them. Probabilities
+    are averaged over the posterior of the depth (eq. 11).
 
     This differs from the paper in four ways. A new layer starts as a pass-through, and for dense
     layers the prior of its weights is centred there: ``N(I, weight_scale²)``, where the

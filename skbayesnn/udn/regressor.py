@@ -31,13 +31,14 @@ class UDNRegressor(
     RegressorMixin,
     BaseEstimator,
 ):
-    """Regressor by a network of unbounded depth, whose depth is inferred.
+    """Neural network regressor of unbounded depth, which infers how deep it should be.
 
-    The network of :class:`UDNClassifier`, with a law of the target on each head in place of
-    class probabilities. By default a head gives a mixture of five Gaussians, whose weights,
-    means and variances depend on the inputs: noise that differs from row to row, skew, tails and
-    several modes. The predictive distribution of a row is the mixture of all heads' Gaussians,
-    weighted by the posterior of the depth (Nazaret and Blei, ICML 2022, eq. 11).
+    This is the network of :class:`UDNClassifier`, with a law of the target on each head in place
+    of class probabilities. By default a head gives a mixture of five Gaussians whose weights,
+    means and variances depend on the inputs, so that noise may differ from row to row, be
+    skewed, or have heavy tails or several modes. The predictive distribution of a row is the
+    mixture of all heads' Gaussians, weighted by the posterior of the depth (Nazaret and Blei,
+    ICML 2022, eq. 11).
 
     Every likelihood has, besides, a noise variance that all rows share. Weights are fitted at
     their posterior mean alone, so residuals on the training rows are too small to tell it. By

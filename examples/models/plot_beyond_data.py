@@ -1,0 +1,53 @@
+"""
+Gaps, and the world beyond the data
+===================================
+
+How sure should a model be where it has seen nothing? Here each model of this package, with its
+defaults, meets a gap in the middle of its data and the empty room on both sides.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from skbayesnn import DeepWishartRegressor, SIPRegressor, StableNNRegressor, UDNRegressor
+from skbayesnn.plotting import PredictionIntervalDisplay
+
+generator = np.random.default_rng(0)
+x = np.concatenate([generator.uniform(-2, -0.6, 70), generator.uniform(0.6, 2, 70)])
+y = np.sin(2.5 * x) + 0.15 * generator.normal(size=140)
+grid = np.linspace(-4, 4, 401)[:, None]
+
+# %%
+# How much of the dashed curve do the 90 % intervals hold, in the gap and beyond the data?
+
+models = (
+    StableNNRegressor(thin=8, random_state=0),
+    UDNRegressor(random_state=0),
+    DeepWishartRegressor(random_state=0),
+    SIPRegressor(random_state=0),
+)
+truth = np.sin(2.5 * grid[:, 0])
+in_gap, beyond = np.abs(grid[:, 0]) < 0.6, np.abs(grid[:, 0]) > 2
+print("                       gap   beyond")
+for model in models:
+    low, high = model.fit(x[:, None], y).predict_interval(grid, coverage=0.9).T
+    inside = (low < truth) & (truth < high)
+    name = type(model).__name__
+    print(f"{name:21}  {inside[in_gap].mean():4.0%}     {inside[beyond].mean():4.0%}")
+
+# %%
+# The deep Wishart process forgets the data within a length scale and returns to its prior: of the
+# four it is the one to ask about inputs far from the rows. The stable network knows that a jump may
+# hide in the gap; beyond the last row it expects the function to stay where it is, and jumps are in
+# the far tails alone. The network of unbounded depth goes on along a line and is sure of it,
+# because its weights are fitted at their mean, and the sparse implicit process is hardly less sure.
+
+figure, axes = plt.subplots(1, 4, figsize=(14, 3.7), sharey=True, layout="constrained")
+for model, ax in zip(models, axes, strict=True):
+    PredictionIntervalDisplay.from_estimator(model, grid, coverages=0.9, ax=ax)
+    ax.plot(grid, truth, "k--", lw=1)
+    ax.plot(x, y, "k.", ms=2)
+    ax.set(title=type(model).__name__, ylim=(-3, 3))
+    ax.legend().remove()
+    ax.label_outer()
+plt.show()
