@@ -159,7 +159,7 @@ def test_the_evidence_is_finite_however_far_the_steps():
     state = cells.start(prior, rng)
     state.log_variances[:] = 720.0
     steps = 4 * np.exp(np.minimum(state.log_variances, line.MAX_LOG_VARIANCE))
-    moved = [line._move_noise(y, counts, 0.5, 8.0, -2.0, y[0], steps, rng) for _ in range(100)]
+    moved = [line.move_log_noise(y, counts, 0.5, 8.0, -2.0, y[0], steps, rng) for _ in range(100)]
     assert np.sum(np.array(moved) != -2.0) > 10
 
 

@@ -6,7 +6,7 @@ input's distinct values as targets; rows have noise variances σ²/p_i of their 
 and Student-t noise).
 """
 
-from math import exp, inf, log, log1p
+from math import exp, inf
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from skbayesnn.stable.samplers.line import (
     draw_variances,
     exchange_neighbours,
     log_evidence,
+    move_log_nu,
 )
 from skbayesnn.stable.samplers.scales import log_noise_prior, propose_log_noise
 
@@ -53,12 +54,6 @@ class Axis:
             ends = np.append(starts[1:], values.size)
             values, index = values[(starts + ends) // 2], run[index]
         self.cells, self.index = LineCells(values[:, None]), index.astype(np.int32)
-
-
-@kernel
-def log_half_cauchy(x):
-    """Log-density of x = log ν with ν half-Cauchy, up to a constant: ν/(1 + ν²)."""
-    return -abs(x) - log1p(exp(-2.0 * abs(x)))
 
 
 @kernel
@@ -118,7 +113,7 @@ def update_axis(
             # There v was drawn without f_0, and the moves to come are given f_0.
             draw_function(target, noise, steps, rng, f)
     if move_nu:
-        _move_nu(
+        move_log_nu(
             target, totals, within, f[0], log_units, log_variances, steps, state, table,
             move_scales, n_moves, rng,
         )  # fmt: skip
@@ -141,52 +136,6 @@ def update_axis(
         exchange_neighbours(target, noise, log_units, log_variances, steps, f, table, rng)
     for i in range(n):
         fit[i] += f[index[i]] - old[index[i]]
-
-
-@kernel
-def _move_nu(
-    y, counts, within, f_first, log_units, log_variances, steps, state, table, move_scales,
-    n_moves, rng,
-):  # fmt: skip
-    """Metropolis moves of log ν: those of :mod:`skbayesnn.stable.samplers.hyper` at one α.
-
-    Each cell keeps v with the probability v/(v + c), or else keeps s.
-    """
-    n = y.shape[0]
-    evidence = log_evidence(y, counts, within, state[1], f_first, steps)
-    new, new_steps = np.empty(n), np.empty(n)
-    for _ in range(n_moves):
-        change = exp(log(0.03) + rng.random() * log(2.0 / 0.03)) * rng.standard_normal()
-        kind, log_c = rng.random(), inf
-        if move_scales and kind > 0.2:
-            log_c = -inf if kind < 0.4 else state[1] + 10.0 * rng.random() - 5.0
-        log_ratio = log_half_cauchy(state[0] + change) - log_half_cauchy(state[0])
-        for j in range(n):
-            v = log_variances[j]
-            keep = log_c == -inf
-            if log_c > -inf and log_c < inf:
-                u = rng.random()
-                keep = log(u / (1.0 - u)) < v - log_c
-            if keep:
-                t = v - log_units[j]
-                log_ratio += log_density(t - change, table) - log_density(t, table)
-                new[j], new_steps[j] = v, steps[j]
-                continue
-            new[j] = v + change
-            new_steps[j] = 4.0 * exp(min(new[j], MAX_LOG_VARIANCE))
-            if log_c < inf:
-                # The probability of being carried is c/(v + c).
-                log_ratio += log1p(exp(min(v - log_c, 700.0)))
-                log_ratio -= log1p(exp(min(new[j] - log_c, 700.0)))
-        new_evidence = evidence
-        if log_c > -inf:
-            new_evidence = log_evidence(y, counts, within, state[1], f_first, new_steps)
-        if -rng.standard_exponential() < log_ratio + new_evidence - evidence:
-            evidence = new_evidence
-            state[0] += change
-            for j in range(n):
-                log_units[j] += change
-                log_variances[j], steps[j] = new[j], new_steps[j]
 
 
 @kernel

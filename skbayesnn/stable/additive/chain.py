@@ -16,7 +16,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skbayesnn.numerics.stable_laws import positive_stable_table
 from skbayesnn.stable.additive.axes import (
-    log_half_cauchy,
     log_prior_of_variances,
     move_levels,
     update_axis,
@@ -25,7 +24,7 @@ from skbayesnn.stable.additive.dense import update_dense
 from skbayesnn.stable.additive.joint import parts_given_variances
 from skbayesnn.stable.additive.noise import DEGREES, log_constants, update_noise
 from skbayesnn.stable.samplers.hyper import ALPHAS
-from skbayesnn.stable.samplers.scales import draw_log_noise
+from skbayesnn.stable.samplers.scales import draw_log_noise, log_half_cauchy
 
 _SWEEPS_A_JOINT_DRAW = 4
 # Largest variance of a weight over that of the noise at which sums keep enough digits.

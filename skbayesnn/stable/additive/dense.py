@@ -21,8 +21,7 @@ from scipy.linalg import eigh
 from scipy.spatial.distance import cdist
 
 from skbayesnn.numerics.jit import kernel
-from skbayesnn.stable.additive.axes import log_half_cauchy
-from skbayesnn.stable.samplers.scales import log_noise_prior, propose_log_noise
+from skbayesnn.stable.samplers.scales import log_half_cauchy, log_noise_prior, propose_log_noise
 
 MAX_EXACT = 2000
 """Rows up to which g is exact."""

@@ -10,12 +10,12 @@ from skbayesnn.stable.partitions.bridge import groups, split_draws
 from skbayesnn.stable.partitions.families import Families
 from skbayesnn.stable.samplers.line import (
     MAX_LOG_VARIANCE,
-    LineChain,
     arc,
     draw_function,
     function_moments,
     line_log_masses,
 )
+from skbayesnn.stable.samplers.line_chain import LineChain
 
 
 class LineCells(FeaturePartition):

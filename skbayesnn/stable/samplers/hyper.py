@@ -24,6 +24,7 @@ import numpy as np
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.numerics.stable_laws import log_density
 from skbayesnn.stable.samplers.problem import problem_at
+from skbayesnn.stable.samplers.scales import log_half_cauchy
 from skbayesnn.stable.samplers.transport import logit_curve, transport
 
 ALPHAS = np.round(np.arange(0.2, 1.99, 0.02), 2)
@@ -33,11 +34,6 @@ _MOVES_AN_UPDATE = 12
 # Where α = 2 there is an update each sweep, and ν alone to move.
 _MOVES_AN_UPDATE_GAUSSIAN = 6
 _EULER = 0.5772156649015329
-
-
-def log_nu_prior(log_nu):
-    """Log-density of log ν with ν half-Cauchy, up to a constant."""
-    return -np.logaddexp(log_nu, -log_nu)
 
 
 class HyperMoves:
@@ -86,7 +82,7 @@ class HyperMoves:
             proposal = problem_at(problem, self.log_masses, alpha, log_nu)
             kept, log_c = self._choose(problem, state)
             log_variances, log_ratio = self._move(problem, proposal, state, kept, log_c)
-            log_ratio += log_nu_prior(log_nu) - log_nu_prior(state.log_nu[0])
+            log_ratio += log_half_cauchy(log_nu) - log_half_cauchy(state.log_nu[0])
             new_evidence = evidence if kept.all() else log_evidence(log_variances)
             log_ratio += new_evidence - evidence
             if -self.rng.standard_exponential() < log_ratio:

@@ -1,4 +1,4 @@
-"""Exact cells for one input, and a collapsed Gibbs sampler that costs O(n) a sweep.
+"""Exact cells for one input: their masses, and collapsed draws and moves that cost O(n).
 
 A hidden unit sign(b + w x) changes sign at one point of the real line, closed to a
 circle at infinity, and that point is Cauchy. Cell j > 0 is a change between the sorted
@@ -10,23 +10,17 @@ paper, with the masses of its appendix S.2.1 put right)
 Given the v's, f is a random walk with one more observation, 0 = f_0 + f_{n-1} + N(0, 4 v_0):
 a Kalman filter gives every conditional law in O(n), without an inverse or a difference
 of nearly equal numbers, even where some v's underflow to zero and others overflow.
-
-A sweep draws each v_j with all of f but f_0 integrated out (forward messages updated as
-the sweep goes, backward messages computed before it), then the noise variance in the
-same way, then f and the noise variance given f, then proposes to exchange the variances
-of neighbouring cells, which moves a jump from a gap to the next.
 """
 
-from math import exp, log, sqrt
+from math import exp, inf, log, log1p, sqrt
 
 import numpy as np
 
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.numerics.stable_laws import log_density
-from skbayesnn.stable.samplers.chain import Chain
 from skbayesnn.stable.samplers.scales import (
-    draw_log_noise,
     draw_log_variance,
+    log_half_cauchy,
     log_noise_prior,
     propose_log_noise,
     propose_log_variance,
@@ -35,8 +29,6 @@ from skbayesnn.stable.samplers.scales import (
 # Far from the data and for α below one a variance may leave the range of doubles: one so far
 # above the noise is no different from an infinite one, and products of it stay finite.
 MAX_LOG_VARIANCE = 600.0
-
-_SWEEPS_A_MOVE = 5
 
 
 def arc(x0, x1):
@@ -252,7 +244,7 @@ def log_evidence(y, counts, within, log_noise, f_first, steps):
 
 
 @kernel
-def _move_noise(y, counts, within, n_rows, log_noise, f_first, steps, rng):
+def move_log_noise(y, counts, within, n_rows, log_noise, f_first, steps, rng):
     """A Metropolis step in log σ² that f does not hold back, as it does where σ² is small."""
     proposal = propose_log_noise(log_noise, n_rows, rng)
     log_ratio = (
@@ -262,6 +254,52 @@ def _move_noise(y, counts, within, n_rows, log_noise, f_first, steps, rng):
         - log_evidence(y, counts, within, log_noise, f_first, steps)
     )
     return proposal if -rng.standard_exponential() < log_ratio else log_noise
+
+
+@kernel
+def move_log_nu(
+    y, counts, within, f_first, log_units, log_variances, steps, state, table, move_scales,
+    n_moves, rng,
+):  # fmt: skip
+    """Metropolis moves of log ν: those of :mod:`skbayesnn.stable.samplers.hyper` at one α.
+
+    Each cell keeps v with the probability v/(v + c), or else keeps s.
+    """
+    n = y.shape[0]
+    evidence = log_evidence(y, counts, within, state[1], f_first, steps)
+    new, new_steps = np.empty(n), np.empty(n)
+    for _ in range(n_moves):
+        change = exp(log(0.03) + rng.random() * log(2.0 / 0.03)) * rng.standard_normal()
+        kind, log_c = rng.random(), inf
+        if move_scales and kind > 0.2:
+            log_c = -inf if kind < 0.4 else state[1] + 10.0 * rng.random() - 5.0
+        log_ratio = log_half_cauchy(state[0] + change) - log_half_cauchy(state[0])
+        for j in range(n):
+            v = log_variances[j]
+            keep = log_c == -inf
+            if log_c > -inf and log_c < inf:
+                u = rng.random()
+                keep = log(u / (1.0 - u)) < v - log_c
+            if keep:
+                t = v - log_units[j]
+                log_ratio += log_density(t - change, table) - log_density(t, table)
+                new[j], new_steps[j] = v, steps[j]
+                continue
+            new[j] = v + change
+            new_steps[j] = 4.0 * exp(min(new[j], MAX_LOG_VARIANCE))
+            if log_c < inf:
+                # The probability of being carried is c/(v + c).
+                log_ratio += log1p(exp(min(v - log_c, 700.0)))
+                log_ratio -= log1p(exp(min(new[j] - log_c, 700.0)))
+        new_evidence = evidence
+        if log_c > -inf:
+            new_evidence = log_evidence(y, counts, within, state[1], f_first, new_steps)
+        if -rng.standard_exponential() < log_ratio + new_evidence - evidence:
+            evidence = new_evidence
+            state[0] += change
+            for j in range(n):
+                log_units[j] += change
+                log_variances[j], steps[j] = new[j], new_steps[j]
 
 
 @kernel
@@ -292,91 +330,3 @@ def exchange_neighbours(y, noise, log_units, log_variances, steps, f, table, rng
             old = new
         gain = 1.0 / (1.0 + noise[j] / between)
         f[j] = y[j] - (1.0 - gain) * old + sqrt(gain * noise[j]) * rng.standard_normal()
-
-
-@kernel
-def sweep_line(first, n_sweeps, problem, state, record, rng):
-    """Run Gibbs sweeps.
-
-    Parameters
-    ----------
-    first : int
-        Number of the first sweep; those with a negative number are not recorded.
-    n_sweeps : int
-    problem : Problem
-    state : State
-        Changed in place.
-    record : Record
-        Written to.
-    rng : numpy.random.Generator
-    """
-    y, counts, log_units, table = problem.y, problem.counts, problem.log_units, problem.table
-    log_variances, f = state.log_variances, state.f
-    n = y.shape[0]
-    n_rows = 0.0
-    noise, steps = np.empty(n), np.empty(n)
-    for j in range(n):
-        n_rows += counts[j]
-        noise[j] = exp(state.log_noise[0]) / counts[j]
-        steps[j] = 4.0 * exp(min(log_variances[j], MAX_LOG_VARIANCE))
-    for sweep in range(first, first + n_sweeps):
-        if problem.move_scales:
-            draw_variances(
-                y,
-                noise,
-                f[0],
-                log_units,
-                log_variances,
-                steps,
-                table,
-                problem.width,
-                sweep % 2 != 0,
-                rng,
-            )
-            if n == 1:
-                # There v was drawn without f_0, and the moves to come are given f_0.
-                draw_function(y, noise, steps, rng, f)
-        if problem.move_noise:
-            log_noise = _move_noise(
-                y, counts, problem.within, n_rows, state.log_noise[0], f[0], steps, rng
-            )
-            for j in range(n):
-                noise[j] = exp(log_noise) / counts[j]
-            draw_function(y, noise, steps, rng, f)
-            rss = problem.within
-            for j in range(n):
-                rss += counts[j] * (y[j] - f[j]) ** 2
-            log_noise = draw_log_noise(log_noise, n_rows, rss, rng)
-            for j in range(n):
-                noise[j] = exp(log_noise) / counts[j]
-            state.log_noise[0] = log_noise
-        else:
-            draw_function(y, noise, steps, rng, f)
-        if sweep >= 0:
-            record.log_noise[sweep] = state.log_noise[0]
-            for i in range(record.monitored.shape[0]):
-                record.f[sweep, i] = f[record.monitored[i]]
-        if problem.move_scales:
-            exchange_neighbours(y, noise, log_units, log_variances, steps, f, table, rng)
-        if sweep >= 0 and (sweep + 1) % record.thin == 0:
-            for j in range(n):
-                record.log_scales[sweep // record.thin, j] = log_variances[j] - log_units[j]
-
-
-class LineChain(Chain):
-    """The sweeps of a chain for the cells of one input, and between them moves of α and ν."""
-
-    def sweep(self, first, n_sweeps):
-        """Run sweeps."""
-        stride = _SWEEPS_A_MOVE if self.moves.active else n_sweeps
-        for start in range(first, first + n_sweeps, stride):
-            self.problem = self.moves.update(self.problem, self._log_evidence)
-            n = min(stride, first + n_sweeps - start)
-            sweep_line(start, n, self.problem, self.state, self.record, self.rng)
-            self.write_parameters(start, n)
-
-    def _log_evidence(self, log_variances):
-        """All of f but f_0 integrated out."""
-        y, counts, within = self.problem.y, self.problem.counts, self.problem.within
-        steps = 4.0 * np.exp(np.minimum(log_variances, MAX_LOG_VARIANCE))
-        return log_evidence(y, counts, within, self.state.log_noise[0], self.state.f[0], steps)

@@ -10,7 +10,7 @@ variance is v plus a known b. Slice sampling (Neal 2003, figures 3 and 5) in t d
 from it, with at most a fixed number of steps out.
 """
 
-from math import exp, inf, log, sqrt
+from math import exp, inf, log, log1p, sqrt
 
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.numerics.stable_laws import log_density, sample_log_positive_stable
@@ -135,6 +135,12 @@ def move_log_variance(log_variance, log_unit, b, delta2, table, width, rng):
     if delta2 > _SIGNAL * b:
         return draw_log_variance(log_variance, log_unit, b, delta2, table, width, rng)
     return propose_log_variance(log_variance, log_unit, b, delta2, table.a, rng)
+
+
+@kernel
+def log_half_cauchy(x):
+    """Log-density of x = log ν with ν half-Cauchy, up to a constant: ν/(1 + ν²)."""
+    return -abs(x) - log1p(exp(-2.0 * abs(x)))
 
 
 @kernel

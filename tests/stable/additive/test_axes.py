@@ -7,11 +7,11 @@ from skbayesnn.numerics.stable_laws import log_density_by_quadrature, positive_s
 from skbayesnn.stable.additive import axes
 from skbayesnn.stable.additive.axes import (
     Axis,
-    log_half_cauchy,
     log_prior_of_variances,
     move_levels,
 )
 from skbayesnn.stable.additive.scales import axis_kernel, negative_log_posterior
+from skbayesnn.stable.samplers.scales import log_half_cauchy
 
 
 def test_many_values_are_taken_in_runs(monkeypatch):
