@@ -188,7 +188,7 @@ def functions(options):
     cases = [("1-D", name, f, x, x_test) for name, f in LINE.items()]
     cases += [("2-D", name, f, square(7), square(9)) for name, f in PLANE.items()]
     models = {
-        "stable, α = 1.1, ν = 1": network(alpha=1.1),
+        "stable, α = 1.1": network(),
         "GP, squared exponential": GP,
         "GP, Matérn 3/2": MATERN,
     }
@@ -361,7 +361,9 @@ def main():
     parser.add_argument("--splits", nargs="+", type=int, help="numbers of splits or data sets")
     parser.add_argument("--functions", nargs="+", help="names of functions, of all by default")
     parser.add_argument("--models", nargs="+", help="names as in the table")
-    parser.add_argument("--stable", type=json.loads, default={}, help="parameters of the network, JSON")
+    parser.add_argument(
+        "--stable", type=json.loads, default={}, help="parameters of the network, JSON"
+    )
     options = parser.parse_args()
     if options.splits is None:
         options.splits = range(5 if options.part in ("oblique", "uci") else 10)

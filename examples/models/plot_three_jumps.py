@@ -3,7 +3,7 @@ A function with three jumps
 ===========================
 
 Section 4.1 of Loría and Bhadra (UAI 2024): 40 points on [-2, 2] with noise of standard
-deviation 0.5. :class:`~skbayesnn.StableNNRegressor` with α = 1.1 and ν = 1 beside a Gaussian
+deviation 0.5. :class:`~skbayesnn.StableNNRegressor` with its defaults beside a Gaussian
 process. Run it with the name of a file to save the figure to.
 """
 
@@ -31,7 +31,7 @@ grid = np.linspace(-2.5, 2.5, 1001)
 # Both models give a distribution for each input: the stable network a mixture of Gaussians, one
 # for each draw of its chains; the Gaussian process a single Gaussian.
 
-stable = StableNNRegressor(alpha=1.1, nu=1.0, random_state=0).fit(x[:, None], y)
+stable = StableNNRegressor(random_state=0).fit(x[:, None], y)
 stable_distribution = stable.predict_distribution(grid[:, None])
 
 kernel = ConstantKernel() * RBF() + WhiteKernel()
