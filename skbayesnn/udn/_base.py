@@ -17,6 +17,7 @@ from skbayesnn.training.loop import CallbackTasks, train
 from skbayesnn.training.settings import (
     TRAINING_CONSTRAINTS,
     Automatic,
+    copies,
     hold_out,
     holds_out,
     training_settings,
@@ -150,7 +151,9 @@ class UnboundedDepthMixin:
         rows = other = slice(None)
         holding = holds_out(self, len(X) >= LEAST_HELD_ROWS)
         if holding:
-            rows, other = hold_out(len(X), self.validation_fraction, split, strata)
+            rows, other = hold_out(
+                len(X), self.validation_fraction, split, strata, groups=copies(X, targets)
+            )
         self._learn_input_scale(X[rows], weights[rows])
         self._learn_target_scale(targets[rows], weights[rows])
         data = self._scaled(X), self._scaled_targets(targets), weights

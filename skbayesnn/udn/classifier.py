@@ -84,8 +84,8 @@ class UDNClassifier(
         Fit to all rows at the end: after early stopping, go on with them: a regressor for as many
         epochs as the best took, a classifier for a tenth of these at a tenth of the learning
         rate. What the held-out rows told, and the scales of the training part, are kept.
-    validation_fraction : float, default=0.1
-        Part of the rows held out.
+    validation_fraction : float, default=0.2
+        Part of the rows held out; rows that are equal in inputs and target stay together.
     n_iter_no_change : int or "auto", default="auto"
         Epochs without a better held-out score before training stops. "auto" takes two fifths
         of ``max_iter``'s "auto", and all of it for convolutional layers.
@@ -166,7 +166,7 @@ class UDNClassifier(
         max_iter: int | Literal["auto"] = "auto",
         early_stopping: bool | Literal["auto"] = "auto",
         refit: bool = True,
-        validation_fraction: float = 0.1,
+        validation_fraction: float = 0.2,
         n_iter_no_change: int | Literal["auto"] = "auto",
         tol: float = 0.0,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,

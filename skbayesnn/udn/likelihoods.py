@@ -31,6 +31,9 @@ BIAS_SCALE = 10.0
 START_SPREAD, START_LOG_SCALE = 0.3, -2.0
 """Where components start: near each other and narrow beside the noise that rows share, so that
 the mean is learned before the shape."""
+WIDE_LOGIT, WIDE_LOG_SCALE = -3.0, 0.7
+"""The last component starts rare and wide. Where none is, the first outliers raise the noise that
+rows share until it drowns the components, the mean is never learned, and nothing leads back."""
 SHAPE_PRECISION = 5.0
 """Factor on the prior precision of the slopes of all but the location: with that of the location,
 the shape follows single rows long before the mean is learned."""
@@ -80,13 +83,17 @@ class Likelihood:
     def start(self):
         """Offsets and shared parameters of the first head.
 
-        Components start side by side at quantiles of a standard normal, so that they differ.
+        Components start side by side at quantiles of a standard normal, so that they differ; the
+        last of several is the wide one.
         """
         offsets = np.zeros((self.n_targets, self.n_columns))
         k = self.n_components
         if self.code == MIXTURE:
-            offsets[:, k : 2 * k] = START_SPREAD * ndtri((np.arange(k) + 0.5) / k)
+            near = max(1, k - 1)
+            offsets[:, k : k + near] = START_SPREAD * ndtri((np.arange(near) + 0.5) / near)
             offsets[:, 2 * k : 3 * k] = START_LOG_SCALE
+            if k > near:
+                offsets[:, near], offsets[:, 2 * k + near] = WIDE_LOGIT, WIDE_LOG_SCALE
         shared = np.zeros(self.n_shared)
         shared[: self.n_targets] = self.first_noise
         shared[self.n_targets :] = np.log(9.0)

@@ -106,7 +106,7 @@ def test_gaussian_noise_ends_at_the_mean_square():
         model._network, model._depth, X, Y[:, None], np.ones(120), 50, held_out=held_out
     )
     for _ in range(20):
-        inference._learn_noise()
+        inference._learn_noise(1)
     squares = (inference.outputs[0, :, 0] - Y[:40]) ** 2
     for half in range(2):
         rows = slice(half, None, 2)
