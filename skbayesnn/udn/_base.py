@@ -64,7 +64,7 @@ CONSTRAINTS = {
     "depth_prior": [Options(("poisson", "categorical", "point"))],
     "prior_depth": [positive()],
     "max_depth": [positive(Integral)],
-    "weight_scale": [positive()],
+    "weight_scale": [positive(), Options(("auto",))],
     "refit": BOOLEAN,
     **TRAINING_CONSTRAINTS,
 }
@@ -98,7 +98,7 @@ class UnboundedDepthMixin:
         if not isinstance(self.width, str):
             return int(self.width)
         if self.layer_generator == "convolutional":
-            return 16
+            return 24
         return int(32 * np.clip(2 ** np.floor(np.log2(n_rows / 1000)), 1, 4))
 
     def _architecture(self, n_inputs, n_rows, likelihood):
@@ -138,7 +138,10 @@ class UnboundedDepthMixin:
     def _initialise(self, n_inputs, n_rows, likelihood):
         start, self._shuffle, split = spawn_generators(self.random_state, 3)
         architecture = self._architecture(n_inputs, n_rows, likelihood)
-        self._network = Network(architecture, start, self.weight_scale)
+        scale = self.weight_scale
+        if isinstance(scale, str):
+            scale = 1.0 if self.layer_generator == "convolutional" else 0.3
+        self._network = Network(architecture, start, scale)
         self._depth = self._new_depth()
         self._depth_memory = np.zeros(0)
         self.n_samples_seen_ = 0
@@ -184,7 +187,7 @@ class UnboundedDepthMixin:
         inference = DepthInference(
             self._network, self._depth, *data, self.max_depth, noise=self._kept_noise(depth)
         )
-        part, rate = self._refit_part_and_rate
+        part, rate = self._refit_part_and_rate()
         settings = self._settings(inference.n_rows)
         settings = replace(settings, n_epochs=max(1, round(part * n_epochs)), early_stopping=False)
         self._run(inference, settings, self.schedule, tasks, rate)

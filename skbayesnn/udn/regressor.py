@@ -57,7 +57,7 @@ class UDNRegressor(
         Gaussians of each depth's "mixture".
     width : int or "auto", default="auto"
         Units of each hidden layer. "auto" takes 32 for fewer than 2000 rows, 64 for fewer than
-        4000 and 128 for more; of channels, for convolutional layers, 16.
+        4000 and 128 for more; of channels, for convolutional layers, 24.
     layer_generator : {"dense", "residual", "convolutional"}, default="dense"
         What a new layer is: ``relu(h W + b)``; ``h + relu(h W + b) U``; or the latter on the
         3 × 3 neighbourhoods of every pixel.
@@ -71,8 +71,8 @@ class UDNRegressor(
         Mean of ℓ − 1 under the Poisson prior.
     max_depth : int, default=50
         Largest depth allowed; a warning says when it is reached.
-    weight_scale : float, default=0.3
-        Prior standard deviation of every weight.
+    weight_scale : float or "auto", default="auto"
+        Prior standard deviation of every weight. "auto" takes 0.3; for convolutional layers 1.
     learning_rate : float, default=0.003
         Of Adam, at the start.
     schedule : {"cosine", "constant", "drop"}, default="cosine"
@@ -90,7 +90,8 @@ class UDNRegressor(
     refit : bool, default=True
         Fit to all rows at the end: after early stopping, go on with them: a regressor for as many
         epochs as the best took, a classifier for a tenth of these at a tenth of the learning
-        rate. What the held-out rows told, and the scales of the training part, are kept.
+        rate, of images half of these at three tenths. What the held-out rows told, and the scales
+        of the training part, are kept.
     validation_fraction : float, default=0.2
         Part of the rows held out; rows that are equal in inputs and target stay together.
     n_iter_no_change : int or "auto", default="auto"
@@ -176,7 +177,8 @@ class UDNRegressor(
     (3, 2)
     """
 
-    _refit_part_and_rate = 1.0, 1.0
+    def _refit_part_and_rate(self):
+        return 1.0, 1.0
 
     def __init__(
         self,
@@ -189,7 +191,7 @@ class UDNRegressor(
         depth_prior: Literal["poisson", "categorical", "point"] = "poisson",
         prior_depth: float = 0.5,
         max_depth: int = 50,
-        weight_scale: float = 0.3,
+        weight_scale: float | Literal["auto"] = "auto",
         learning_rate: float = 0.003,
         schedule: Schedule = "cosine",
         batch_size: int | Literal["auto"] = "auto",

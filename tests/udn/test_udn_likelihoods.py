@@ -108,7 +108,7 @@ def test_the_location_is_free_to_depend_on_the_inputs_and_the_shape_less():
     network.grow(2)
     for k in range(2):
         head = network.precision[network.starts[2 * k + 1] : network.starts[2 * k + 2]]
-        slopes = head[:21].reshape(3, 7) * model.weight_scale**2
+        slopes = head[:21].reshape(3, 7) * network.weight_scale**2
         np.testing.assert_allclose(slopes, [[5, 5, 5, 5, 5, 5, 1]] * 3, rtol=1e-6)
 
 
