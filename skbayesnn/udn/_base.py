@@ -138,10 +138,12 @@ class UnboundedDepthMixin:
     def _initialise(self, n_inputs, n_rows, likelihood):
         start, self._shuffle, split = spawn_generators(self.random_state, 3)
         architecture = self._architecture(n_inputs, n_rows, likelihood)
-        scale = self.weight_scale
+        scale, first = self.weight_scale, None
         if isinstance(scale, str):
-            scale = 1.0 if self.layer_generator == "convolutional" else 0.3
-        self._network = Network(architecture, start, scale)
+            images = self.layer_generator == "convolutional"
+            scale = 1.0 if images else 0.3
+            first = scale if images else min(scale, n_inputs**-0.5)
+        self._network = Network(architecture, start, scale, first_scale=first)
         self._depth = self._new_depth()
         self._depth_memory = np.zeros(0)
         self.n_samples_seen_ = 0

@@ -72,7 +72,8 @@ class UDNRegressor(
     max_depth : int, default=50
         Largest depth allowed; a warning says when it is reached.
     weight_scale : float or "auto", default="auto"
-        Prior standard deviation of every weight. "auto" takes 0.3; for convolutional layers 1.
+        Prior standard deviation of every weight. "auto" takes 0.3, in layer 1 at
+        most one over the root of the number of inputs; for convolutional layers 1.
     learning_rate : float, default=0.003
         Of Adam, at the start.
     schedule : {"cosine", "constant", "drop"}, default="cosine"

@@ -112,6 +112,17 @@ def test_the_location_is_free_to_depend_on_the_inputs_and_the_shape_less():
         np.testing.assert_allclose(slopes, [[5, 5, 5, 5, 5, 5, 1]] * 3, rtol=1e-6)
 
 
+def test_many_inputs_have_small_weights_unless_a_scale_is_given():
+    for scale, first, others in (("auto", 0.1, 0.3), (0.5, 0.5, 0.5)):
+        model = UDNRegressor(weight_scale=scale, width=3, random_state=0)
+        model._initialise(100, 10, model._law(1))
+        network = model._network
+        network.grow(2)
+        for k, expected in ((0, first), (2, others)):
+            block = network.precision[network.starts[k] : network.starts[k + 1]]
+            np.testing.assert_allclose(block, expected**-2, rtol=1e-6)
+
+
 def test_normal_scores():
     X = RNG.exponential(size=(400, 2)) ** 2
     X[:, 1] = 7.0
