@@ -4,8 +4,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
-from scipy.special import log_softmax, logsumexp, softmax
+from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.class_weight import compute_class_weight
@@ -17,7 +16,7 @@ from skbayesnn._typing import ArrayLike, FloatArray, Schedule, Seed
 from skbayesnn._validation import Options, check_parameters
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.udn._base import CONSTRAINTS, Mapping, UnboundedDepthMixin
-from skbayesnn.udn.likelihoods import Likelihood
+from skbayesnn.udn.likelihoods import Likelihood, best_temperature
 
 
 class UDNClassifier(
@@ -253,17 +252,9 @@ class UDNClassifier(
         return None
 
     def _calibrate(self, X, targets, weights):
-        # Not below 1: training stopped where these rows were predicted best, so that they look
-        # easier than they are.
         logits = self._network.outputs(X, self._depth.support)
-        q, rows = self._depth.probabilities(), np.arange(len(X))
         codes = targets[:, 0].astype(int)
-
-        def loss(log_temperature):
-            log_p = log_softmax(logits / np.exp(log_temperature), axis=2)[:, rows, codes]
-            return -weights @ logsumexp(log_p, axis=0, b=q[:, None])
-
-        self.temperature_ = float(np.exp(minimize_scalar(loss, bounds=(0, 3)).x))
+        self.temperature_ = best_temperature(logits, self._depth.probabilities(), codes, weights)
 
     @one_blas_thread
     def partial_fit(

@@ -30,6 +30,16 @@ NOISE_FALL = 0.005
 noise is wide, components cannot stand for different values of the mean, so the network has to
 learn it; later they can, and then nothing makes it learn."""
 LEAST_LOG_NOISE = -18.0
+LEAST_OF_A_GAP = 0.1
+"""Least deviation of the noise, in gaps between neighbouring values of the targets. Of targets that
+are rounded or counted, spikes on the values would be worth more than knowing which it will be."""
+
+
+def least_log_noise(targets):
+    """Least log noise variance of each target, from the median gap of its values; (n_targets,)."""
+    gaps = [np.diff(np.unique(column)) for column in targets.T]
+    gaps = np.array([np.median(gap) if len(gap) else 0.0 for gap in gaps])
+    return 2.0 * np.log(np.maximum(LEAST_OF_A_GAP * gaps, np.exp(0.5 * LEAST_LOG_NOISE)))
 
 
 class DepthInference(Trainable):
@@ -77,6 +87,7 @@ class DepthInference(Trainable):
         self.held_out, self.noise = held_out, noise
         self.held_out_weights = None if held_out is None else held_out[2]
         self.halves = None
+        self.least_log_noise = least_log_noise(targets)
         self.mean_log_likelihood = np.zeros(0)
         self.warned = False
         self.law = network.architecture.likelihood
@@ -198,7 +209,7 @@ class DepthInference(Trainable):
                 few = -0.5 * (log_noise + np.exp(-log_noise)) / max(1, len(targets[rows])) ** 3
                 values.append(np.tensordot(weights[rows], terms, axes=(0, 1)) + few)
             steps = moves[np.argmax(values, axis=0)]
-            self.halves[half] = np.maximum(self.halves[half] + steps, LEAST_LOG_NOISE)
+            self.halves[half] = np.maximum(self.halves[half] + steps, self.least_log_noise)
         self.network.set_noise(self.halves.mean(axis=0))
 
     def held_out_log_densities(self):

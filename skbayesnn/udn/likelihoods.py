@@ -19,6 +19,7 @@ density of a mixture has no bound without it. The gradients are in
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 from scipy.special import gammaincinv, gammaln, log_softmax, logsumexp, ndtri
 
 from skbayesnn.udn.adjoints import LEAST_VARIANCE
@@ -184,3 +185,25 @@ class Likelihood:
         squares = (means - np.asarray(targets)[None, :, :, None]) ** 2
         terms = squares * np.exp(-log_variances) + log_variances + np.log(2.0 * np.pi)
         return logsumexp(log_weights - 0.5 * terms, axis=3)
+
+
+def best_temperature(logits, q, codes, weights):
+    """What logits are best divided by, for the log loss of these rows; at least 1.
+
+    Not below: training stopped where held-out rows were predicted best, so that they look easier
+    than they are.
+
+    Parameters
+    ----------
+    logits : ndarray of shape (depth, n, n_classes)
+    q : ndarray of shape (depth,)
+        Probability of each depth.
+    codes, weights : ndarray of shape (n,)
+        Class number and weight of each row.
+    """
+
+    def loss(log_temperature):
+        log_p = log_softmax(logits / np.exp(log_temperature), axis=2)
+        return -weights @ logsumexp(log_p[:, np.arange(len(codes)), codes], axis=0, b=q[:, None])
+
+    return float(np.exp(minimize_scalar(loss, bounds=(0, 3)).x))

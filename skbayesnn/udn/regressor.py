@@ -146,11 +146,18 @@ class UDNRegressor(
     Beside what :class:`UDNClassifier` names, the bound differs from eq. 7 in this: the shared
     noise variance is not in it, but follows the held-out rows after each epoch. Each half of
     these sets a variance of its own, by which the other half is scored; training takes their
-    geometric mean. The posterior of the depth weighs the depths by their training likelihood at
-    this noise. Offsets of heads have a wide prior, N(0, 10²); the slopes
+    geometric mean. It falls slowly, so that the mean is learned before components can stand for
+    its values, and its deviation not below a tenth of the median gap between neighbouring values
+    of the targets: spikes on rounded values are not worth having. One component of the mixture
+    starts rare and wide, for outliers. The posterior of the depth weighs the depths by their
+    training likelihood at this noise. Offsets of heads have a wide prior, N(0, 10²); the slopes
     of all but the location, on which a mixture's components sit, a fifth of the variance of other
-    weights. A millionth of the target's
-    variance is always added, so that the density stays bounded where targets repeat exactly.
+    weights. A millionth of the target's variance is always added, so that the density stays
+    bounded where targets repeat exactly.
+
+    Since weights are fitted at their mean, nothing widens the intervals where there are no rows.
+    Beyond the range of the inputs 90 % intervals covered 20 % in the package's panel of known
+    truths; with a hundred inputs, of which two matter, 72 to 91 %.
 
     The predictive Gaussians of "student_t" are fifteen pieces of its law of the precision: its
     distribution function is within 0.003 of Student's.

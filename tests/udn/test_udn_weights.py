@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skbayesnn.udn import UDNClassifier, UDNRegressor
-from skbayesnn.udn.inference import DepthInference
+from skbayesnn.udn.inference import LEAST_LOG_NOISE, DepthInference, least_log_noise
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-2, 2, (120, 1))
@@ -96,6 +96,20 @@ def test_a_row_is_not_scored_by_noise_that_it_set(law):
     terms = inference.law.log_densities(outputs[:, far], shared, held_out[1][far])[..., 0]
     q = model._depth.probabilities()
     np.testing.assert_allclose(np.exp(found[2]), q @ np.exp(terms[: len(q), 0]), rtol=1e-6)
+
+
+def test_noise_is_no_narrower_than_a_part_of_the_gaps_of_targets():
+    counts = RNG.integers(0, 6, (50, 1)).astype(float)
+    single, fine = np.full((50, 1), 2.0), RNG.normal(size=(5000, 1))
+    np.testing.assert_allclose(least_log_noise(counts), 2 * np.log(0.1))
+    np.testing.assert_allclose(least_log_noise(single), LEAST_LOG_NOISE)
+    assert least_log_noise(fine) < -14  # nothing where targets have no steps
+    model = UDNRegressor(random_state=0, max_iter=200, refit=False)
+    labels = np.round(X[:, 0])  # a function of the inputs: noise would fall to nothing
+    model.fit(X, labels)
+    law = model.predict_distribution(X)
+    gap = np.median(np.diff(np.unique(labels)))
+    assert np.sqrt(law.variances.min()) > 0.099 * gap
 
 
 def test_gaussian_noise_ends_at_the_mean_square():
