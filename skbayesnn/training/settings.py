@@ -124,7 +124,33 @@ def training_settings(estimator, n_rows, automatic):
     )
 
 
-def hold_out(n_rows, fraction, generator, classes=None, at_most=None):
+def copies(X, targets):
+    """Number of the group of each row: rows of equal inputs, where their targets are equal too.
+
+    A copy among the rows to train on would tell a row that is held out. Where rows with the same
+    inputs differ in their targets, each is a group of its own.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+    targets : ndarray of shape (n_rows, n_targets)
+
+    Returns
+    -------
+    groups : ndarray of int of shape (n_rows,)
+
+    Examples
+    --------
+    >>> copies(np.array([[1.0], [2.0], [1.0], [2.0]]), np.array([[5.0], [6.0], [5.0], [7.0]]))
+    array([0, 1, 0, 2])
+    """
+    _, inputs = np.unique(X, axis=0, return_inverse=True)
+    _, rows = np.unique(np.column_stack([X, targets]), axis=0, return_inverse=True)
+    equal = np.bincount(inputs)[inputs] == np.bincount(rows)[rows]
+    return np.unique(np.where(equal, inputs, len(X) + np.arange(len(X))), return_inverse=True)[1]
+
+
+def hold_out(n_rows, fraction, generator, classes=None, at_most=None, groups=None):
     """Numbers of the rows to train on, and of those to hold out.
 
     Parameters
@@ -137,6 +163,8 @@ def hold_out(n_rows, fraction, generator, classes=None, at_most=None):
         Class numbers, to be spread evenly; every class keeps a row to train on.
     at_most : int or None, default=None
         Largest number of rows to hold out.
+    groups : ndarray of shape (n_rows,) or None, default=None
+        Numbers, from 0, of the groups of rows that stay together, if there are several groups.
 
     Returns
     -------
@@ -147,6 +175,12 @@ def hold_out(n_rows, fraction, generator, classes=None, at_most=None):
     ValueError
         There is one row only.
     """
+    n_groups = n_rows if groups is None else groups.max() + 1
+    if 1 < n_groups < n_rows:
+        first = np.unique(groups, return_index=True)[1]
+        classes = None if classes is None else classes[first]
+        held = np.isin(groups, hold_out(n_groups, fraction, generator, classes, at_most)[1])
+        return np.flatnonzero(~held), np.flatnonzero(held)
     n_held_out = max(1, round(fraction * n_rows))
     n_held_out = n_held_out if at_most is None else min(n_held_out, at_most)
     if n_rows - n_held_out < 1:

@@ -17,6 +17,7 @@ from skbayesnn.training.loop import CallbackTasks, train
 from skbayesnn.training.settings import (
     TRAINING_CONSTRAINTS,
     Automatic,
+    copies,
     hold_out,
     holds_out,
     training_settings,
@@ -63,7 +64,7 @@ CONSTRAINTS = {
     "depth_prior": [Options(("poisson", "categorical", "point"))],
     "prior_depth": [positive()],
     "max_depth": [positive(Integral)],
-    "weight_scale": [positive()],
+    "weight_scale": [positive(), Options(("auto",))],
     "refit": BOOLEAN,
     **TRAINING_CONSTRAINTS,
 }
@@ -97,7 +98,7 @@ class UnboundedDepthMixin:
         if not isinstance(self.width, str):
             return int(self.width)
         if self.layer_generator == "convolutional":
-            return 16
+            return 24
         return int(32 * np.clip(2 ** np.floor(np.log2(n_rows / 1000)), 1, 4))
 
     def _architecture(self, n_inputs, n_rows, likelihood):
@@ -137,7 +138,12 @@ class UnboundedDepthMixin:
     def _initialise(self, n_inputs, n_rows, likelihood):
         start, self._shuffle, split = spawn_generators(self.random_state, 3)
         architecture = self._architecture(n_inputs, n_rows, likelihood)
-        self._network = Network(architecture, start, self.weight_scale)
+        scale, first = self.weight_scale, None
+        if isinstance(scale, str):
+            images = self.layer_generator == "convolutional"
+            scale = 1.0 if images else 0.3
+            first = scale if images else min(scale, n_inputs**-0.5)
+        self._network = Network(architecture, start, scale, first_scale=first)
         self._depth = self._new_depth()
         self._depth_memory = np.zeros(0)
         self.n_samples_seen_ = 0
@@ -150,7 +156,9 @@ class UnboundedDepthMixin:
         rows = other = slice(None)
         holding = holds_out(self, len(X) >= LEAST_HELD_ROWS)
         if holding:
-            rows, other = hold_out(len(X), self.validation_fraction, split, strata)
+            rows, other = hold_out(
+                len(X), self.validation_fraction, split, strata, groups=copies(X, targets)
+            )
         self._learn_input_scale(X[rows], weights[rows])
         self._learn_target_scale(targets[rows], weights[rows])
         data = self._scaled(X), self._scaled_targets(targets), weights
@@ -181,7 +189,7 @@ class UnboundedDepthMixin:
         inference = DepthInference(
             self._network, self._depth, *data, self.max_depth, noise=self._kept_noise(depth)
         )
-        part, rate = self._refit_part_and_rate
+        part, rate = self._refit_part_and_rate()
         settings = self._settings(inference.n_rows)
         settings = replace(settings, n_epochs=max(1, round(part * n_epochs)), early_stopping=False)
         self._run(inference, settings, self.schedule, tasks, rate)

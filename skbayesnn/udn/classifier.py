@@ -4,8 +4,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
-from scipy.special import log_softmax, logsumexp, softmax
+from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.class_weight import compute_class_weight
@@ -17,7 +16,7 @@ from skbayesnn._typing import ArrayLike, FloatArray, Schedule, Seed
 from skbayesnn._validation import Options, check_parameters
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.udn._base import CONSTRAINTS, Mapping, UnboundedDepthMixin
-from skbayesnn.udn.likelihoods import Likelihood
+from skbayesnn.udn.likelihoods import Likelihood, best_temperature
 
 
 class UDNClassifier(
@@ -44,13 +43,14 @@ class UDNClassifier(
     always trained, with a hundredth of the last depth's weight in the layers that they share.
 
     Weights are at their posterior mean, so that probabilities are too certain. Rows are held out
-    to stop in time, and to choose one temperature for the logits.
+    to stop in time, and to choose one temperature for the logits. Where few of many inputs matter
+    (two of a hundred, some hundred rows) the log loss stays 0.1 to 0.2 above that of boosted trees.
 
     Parameters
     ----------
     width : int or "auto", default="auto"
         Units of each hidden layer. "auto" takes 32 for fewer than 2000 rows, 64 for fewer than
-        4000 and 128 for more; of channels, for convolutional layers, 16.
+        4000 and 128 for more; of channels, for convolutional layers, 24.
     layer_generator : {"dense", "residual", "convolutional"}, default="dense"
         What a new layer is: ``relu(h W + b)``; ``h + relu(h W + b) U``; or the latter on the
         3 × 3 neighbourhoods of every pixel.
@@ -64,8 +64,9 @@ class UDNClassifier(
         Mean of ℓ − 1 under the Poisson prior.
     max_depth : int, default=50
         Largest depth allowed; a warning says when it is reached.
-    weight_scale : float, default=0.3
-        Prior standard deviation of every weight.
+    weight_scale : float or "auto", default="auto"
+        Prior standard deviation of every weight. "auto" takes 0.3, in layer 1 at
+        most one over the root of the number of inputs; for convolutional layers 1.
     learning_rate : float, default=0.003
         Of Adam, at the start.
     schedule : {"cosine", "constant", "drop"}, default="cosine"
@@ -83,9 +84,10 @@ class UDNClassifier(
     refit : bool, default=True
         Fit to all rows at the end: after early stopping, go on with them: a regressor for as many
         epochs as the best took, a classifier for a tenth of these at a tenth of the learning
-        rate. What the held-out rows told, and the scales of the training part, are kept.
-    validation_fraction : float, default=0.1
-        Part of the rows held out.
+        rate, of images half of these at three tenths. What the held-out rows told, and the scales
+        of the training part, are kept.
+    validation_fraction : float, default=0.2
+        Part of the rows held out; rows that are equal in inputs and target stay together.
     n_iter_no_change : int or "auto", default="auto"
         Epochs without a better held-out score before training stops. "auto" takes two fifths
         of ``max_iter``'s "auto", and all of it for convolutional layers.
@@ -147,9 +149,6 @@ class UDNClassifier(
     True
     """
 
-    # Without noise to hold, training that goes on at the full rate learns labels by heart.
-    _refit_part_and_rate = 0.1, 0.1
-
     def __init__(
         self,
         *,
@@ -159,14 +158,14 @@ class UDNClassifier(
         depth_prior: Literal["poisson", "categorical", "point"] = "poisson",
         prior_depth: float = 0.5,
         max_depth: int = 50,
-        weight_scale: float = 0.3,
+        weight_scale: float | Literal["auto"] = "auto",
         learning_rate: float = 0.003,
         schedule: Schedule = "cosine",
         batch_size: int | Literal["auto"] = "auto",
         max_iter: int | Literal["auto"] = "auto",
         early_stopping: bool | Literal["auto"] = "auto",
         refit: bool = True,
-        validation_fraction: float = 0.1,
+        validation_fraction: float = 0.2,
         n_iter_no_change: int | Literal["auto"] = "auto",
         tol: float = 0.0,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
@@ -239,6 +238,11 @@ class UDNClassifier(
         self._train(X, codes[:, None].astype(float), weights, split, codes, (X, y))
         return self
 
+    def _refit_part_and_rate(self):
+        # Without noise to hold, training that goes on at the full rate learns labels by heart;
+        # of images, whose labels seldom err, more is worth its risk.
+        return (0.5, 0.3) if self.layer_generator == "convolutional" else (0.1, 0.1)
+
     def _learn_target_scale(self, targets, weights):
         """Classes have none."""
 
@@ -249,17 +253,9 @@ class UDNClassifier(
         return None
 
     def _calibrate(self, X, targets, weights):
-        # Not below 1: training stopped where these rows were predicted best, so that they look
-        # easier than they are.
         logits = self._network.outputs(X, self._depth.support)
-        q, rows = self._depth.probabilities(), np.arange(len(X))
         codes = targets[:, 0].astype(int)
-
-        def loss(log_temperature):
-            log_p = log_softmax(logits / np.exp(log_temperature), axis=2)[:, rows, codes]
-            return -weights @ logsumexp(log_p, axis=0, b=q[:, None])
-
-        self.temperature_ = float(np.exp(minimize_scalar(loss, bounds=(0, 3)).x))
+        self.temperature_ = best_temperature(logits, self._depth.probabilities(), codes, weights)
 
     @one_blas_thread
     def partial_fit(

@@ -24,8 +24,22 @@ from skbayesnn.udn.objective import run_steps
 PROBE_WEIGHT, LEAST_TRAINED = 0.01, 5
 BATCHES_BETWEEN_DEPTH_UPDATES = 16
 MEMORY = 0.9
-NOISE_STEPS = (0.0, 0.05, -0.05, 0.25, -0.25, 0.7, -0.7)
+NOISE_STEPS = (0.0, 0.05, -0.05, 0.25, 0.7)
+NOISE_FALL = 0.005
+"""Most that the log noise falls a step of the optimiser, and 0.05 an epoch in any case. While the
+noise is wide, components cannot stand for different values of the mean, so the network has to
+learn it; later they can, and then nothing makes it learn."""
 LEAST_LOG_NOISE = -18.0
+LEAST_OF_A_GAP = 0.1
+"""Least deviation of the noise, in gaps between neighbouring values of the targets. Of targets that
+are rounded or counted, spikes on the values would be worth more than knowing which it will be."""
+
+
+def least_log_noise(targets):
+    """Least log noise variance of each target, from the median gap of its values; (n_targets,)."""
+    gaps = [np.diff(np.unique(column)) for column in targets.T]
+    gaps = np.array([np.median(gap) if len(gap) else 0.0 for gap in gaps])
+    return 2.0 * np.log(np.maximum(LEAST_OF_A_GAP * gaps, np.exp(0.5 * LEAST_LOG_NOISE)))
 
 
 class DepthInference(Trainable):
@@ -73,6 +87,7 @@ class DepthInference(Trainable):
         self.held_out, self.noise = held_out, noise
         self.held_out_weights = None if held_out is None else held_out[2]
         self.halves = None
+        self.least_log_noise = least_log_noise(targets)
         self.mean_log_likelihood = np.zeros(0)
         self.warned = False
         self.law = network.architecture.likelihood
@@ -101,7 +116,7 @@ class DepthInference(Trainable):
             part = order[begin : begin + size]
             total += len(part) * self._block(part, batch_size, rate)
         if self.held_out is not None and self.law.n_shared:
-            self._learn_noise()
+            self._learn_noise(-(-len(order) // batch_size))
         return total / len(order)
 
     def _block(self, order, batch_size, rate):
@@ -172,9 +187,10 @@ class DepthInference(Trainable):
         self.network.grow(m)
         self.outputs = self.network.outputs(self.held_out[0], m)
 
-    def _learn_noise(self):
+    def _learn_noise(self, n_batches):
         """Move the noise of each depth and half towards what makes its rows most probable."""
         _, targets, weights = self.held_out
+        moves = np.array([*NOISE_STEPS, -max(0.05, NOISE_FALL * n_batches)])
         self._look()
         m = len(self.outputs)
         shared = self.network.shared(m)
@@ -185,15 +201,15 @@ class DepthInference(Trainable):
         for half in range(2):
             rows = slice(half, None, 2)
             values = []
-            for step in NOISE_STEPS:
+            for step in moves:
                 shared[:, : targets.shape[1]] = self.halves[half] + step
                 terms = self.law.log_densities(self.outputs[:, rows], shared, targets[rows])
                 log_noise = self.halves[half] + step
                 # As if part of one more row lay a standard deviation off: none of few rows' noise.
                 few = -0.5 * (log_noise + np.exp(-log_noise)) / max(1, len(targets[rows])) ** 3
                 values.append(np.tensordot(weights[rows], terms, axes=(0, 1)) + few)
-            steps = np.array(NOISE_STEPS)[np.argmax(values, axis=0)]
-            self.halves[half] = np.maximum(self.halves[half] + steps, LEAST_LOG_NOISE)
+            steps = moves[np.argmax(values, axis=0)]
+            self.halves[half] = np.maximum(self.halves[half] + steps, self.least_log_noise)
         self.network.set_noise(self.halves.mean(axis=0))
 
     def held_out_log_densities(self):

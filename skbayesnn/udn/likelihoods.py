@@ -19,6 +19,7 @@ density of a mixture has no bound without it. The gradients are in
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 from scipy.special import gammaincinv, gammaln, log_softmax, logsumexp, ndtri
 
 from skbayesnn.udn.adjoints import LEAST_VARIANCE
@@ -31,6 +32,9 @@ BIAS_SCALE = 10.0
 START_SPREAD, START_LOG_SCALE = 0.3, -2.0
 """Where components start: near each other and narrow beside the noise that rows share, so that
 the mean is learned before the shape."""
+WIDE_LOGIT, WIDE_LOG_SCALE = -3.0, 0.7
+"""The last component starts rare and wide. Where none is, the first outliers raise the noise that
+rows share until it drowns the components, the mean is never learned, and nothing leads back."""
 SHAPE_PRECISION = 5.0
 """Factor on the prior precision of the slopes of all but the location: with that of the location,
 the shape follows single rows long before the mean is learned."""
@@ -80,13 +84,17 @@ class Likelihood:
     def start(self):
         """Offsets and shared parameters of the first head.
 
-        Components start side by side at quantiles of a standard normal, so that they differ.
+        Components start side by side at quantiles of a standard normal, so that they differ; the
+        last of several is the wide one.
         """
         offsets = np.zeros((self.n_targets, self.n_columns))
         k = self.n_components
         if self.code == MIXTURE:
-            offsets[:, k : 2 * k] = START_SPREAD * ndtri((np.arange(k) + 0.5) / k)
+            near = max(1, k - 1)
+            offsets[:, k : k + near] = START_SPREAD * ndtri((np.arange(near) + 0.5) / near)
             offsets[:, 2 * k : 3 * k] = START_LOG_SCALE
+            if k > near:
+                offsets[:, near], offsets[:, 2 * k + near] = WIDE_LOGIT, WIDE_LOG_SCALE
         shared = np.zeros(self.n_shared)
         shared[: self.n_targets] = self.first_noise
         shared[self.n_targets :] = np.log(9.0)
@@ -177,3 +185,25 @@ class Likelihood:
         squares = (means - np.asarray(targets)[None, :, :, None]) ** 2
         terms = squares * np.exp(-log_variances) + log_variances + np.log(2.0 * np.pi)
         return logsumexp(log_weights - 0.5 * terms, axis=3)
+
+
+def best_temperature(logits, q, codes, weights):
+    """What logits are best divided by, for the log loss of these rows; at least 1.
+
+    Not below: training stopped where held-out rows were predicted best, so that they look easier
+    than they are.
+
+    Parameters
+    ----------
+    logits : ndarray of shape (depth, n, n_classes)
+    q : ndarray of shape (depth,)
+        Probability of each depth.
+    codes, weights : ndarray of shape (n,)
+        Class number and weight of each row.
+    """
+
+    def loss(log_temperature):
+        log_p = log_softmax(logits / np.exp(log_temperature), axis=2)
+        return -weights @ logsumexp(log_p[:, np.arange(len(codes)), codes], axis=0, b=q[:, None])
+
+    return float(np.exp(minimize_scalar(loss, bounds=(0, 3)).x))

@@ -18,6 +18,8 @@ class Network:
     weight_scale : float, default=1.0
         Prior standard deviation of a weight.
     dtype : numpy dtype, default=numpy.float32
+    first_scale : float or None, default=None
+        That of layer 1; None for ``weight_scale``.
 
     Attributes
     ----------
@@ -31,11 +33,13 @@ class Network:
         Whether the noise that all rows share takes part in the bound, or is set from outside.
     """
 
-    def __init__(self, architecture, generator, weight_scale=1.0, dtype=np.float32):
+    def __init__(
+        self, architecture, generator, weight_scale=1.0, dtype=np.float32, first_scale=None
+    ):
         self.architecture = architecture
         self.shape = architecture.packed()
         self.generator = generator
-        self.weight_scale = weight_scale
+        self.weight_scale, self.first_scale = weight_scale, first_scale or weight_scale
         self.dtype = np.dtype(dtype)
         self.depth = 0
         self.theta, self.gradient, self.centre, self.precision = (
@@ -60,6 +64,7 @@ class Network:
             slopes = np.zeros(a.head_size - offsets.size)
             head = self.head(k - 1).copy() if k else np.concatenate([slopes, offsets])
             precision = np.full(layer.size + head.size, self.weight_scale**-2)
+            precision[: layer.size] = (self.weight_scale if k else self.first_scale) ** -2
             if own is not None:
                 slopes = precision[layer.size : precision.size - own.size]
                 slopes *= np.resize(law.slope_factors(), slopes.size)

@@ -58,7 +58,7 @@ class UDNRegressor(
         Gaussians of each depth's "mixture".
     width : int or "auto", default="auto"
         Units of each hidden layer. "auto" takes 32 for fewer than 2000 rows, 64 for fewer than
-        4000 and 128 for more; of channels, for convolutional layers, 16.
+        4000 and 128 for more; of channels, for convolutional layers, 24.
     layer_generator : {"dense", "residual", "convolutional"}, default="dense"
         What a new layer is: ``relu(h W + b)``; ``h + relu(h W + b) U``; or the latter on the
         3 × 3 neighbourhoods of every pixel.
@@ -72,8 +72,9 @@ class UDNRegressor(
         Mean of ℓ − 1 under the Poisson prior.
     max_depth : int, default=50
         Largest depth allowed; a warning says when it is reached.
-    weight_scale : float, default=0.3
-        Prior standard deviation of every weight.
+    weight_scale : float or "auto", default="auto"
+        Prior standard deviation of every weight. "auto" takes 0.3, in layer 1 at
+        most one over the root of the number of inputs; for convolutional layers 1.
     learning_rate : float, default=0.003
         Of Adam, at the start.
     schedule : {"cosine", "constant", "drop"}, default="cosine"
@@ -91,9 +92,10 @@ class UDNRegressor(
     refit : bool, default=True
         Fit to all rows at the end: after early stopping, go on with them: a regressor for as many
         epochs as the best took, a classifier for a tenth of these at a tenth of the learning
-        rate. What the held-out rows told, and the scales of the training part, are kept.
-    validation_fraction : float, default=0.1
-        Part of the rows held out.
+        rate, of images half of these at three tenths. What the held-out rows told, and the scales
+        of the training part, are kept.
+    validation_fraction : float, default=0.2
+        Part of the rows held out; rows that are equal in inputs and target stay together.
     n_iter_no_change : int or "auto", default="auto"
         Epochs without a better held-out score before training stops. "auto" takes two fifths
         of ``max_iter``'s "auto", and all of it for convolutional layers.
@@ -145,11 +147,18 @@ class UDNRegressor(
     Beside what :class:`UDNClassifier` names, the bound differs from eq. 7 in this: the shared
     noise variance is not in it, but follows the held-out rows after each epoch. Each half of
     these sets a variance of its own, by which the other half is scored; training takes their
-    geometric mean. The posterior of the depth weighs the depths by their training likelihood at
-    this noise. Offsets of heads have a wide prior, N(0, 10²); the slopes
+    geometric mean. It falls slowly, so that the mean is learned before components can stand for
+    its values, and its deviation not below a tenth of the median gap between neighbouring values
+    of the targets: spikes on rounded values are not worth having. One component of the mixture
+    starts rare and wide, for outliers. The posterior of the depth weighs the depths by their
+    training likelihood at this noise. Offsets of heads have a wide prior, N(0, 10²); the slopes
     of all but the location, on which a mixture's components sit, a fifth of the variance of other
-    weights. A millionth of the target's
-    variance is always added, so that the density stays bounded where targets repeat exactly.
+    weights. A millionth of the target's variance is always added, so that the density stays
+    bounded where targets repeat exactly.
+
+    Since weights are fitted at their mean, nothing widens the intervals where there are no rows.
+    Beyond the range of the inputs 90 % intervals covered 20 % in the package's panel of known
+    truths; with a hundred inputs, of which two matter, 72 to 91 %.
 
     The predictive Gaussians of "student_t" are fifteen pieces of its law of the precision: its
     distribution function is within 0.003 of Student's.
@@ -177,7 +186,8 @@ class UDNRegressor(
     (3, 2)
     """
 
-    _refit_part_and_rate = 1.0, 1.0
+    def _refit_part_and_rate(self):
+        return 1.0, 1.0
 
     def __init__(
         self,
@@ -190,14 +200,14 @@ class UDNRegressor(
         depth_prior: Literal["poisson", "categorical", "point"] = "poisson",
         prior_depth: float = 0.5,
         max_depth: int = 50,
-        weight_scale: float = 0.3,
+        weight_scale: float | Literal["auto"] = "auto",
         learning_rate: float = 0.003,
         schedule: Schedule = "cosine",
         batch_size: int | Literal["auto"] = "auto",
         max_iter: int | Literal["auto"] = "auto",
         early_stopping: bool | Literal["auto"] = "auto",
         refit: bool = True,
-        validation_fraction: float = 0.1,
+        validation_fraction: float = 0.2,
         n_iter_no_change: int | Literal["auto"] = "auto",
         tol: float = 0.0,
         normalize_X: bool = True,

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from skbayesnn.training.settings import Automatic, hold_out, training_settings
+from skbayesnn.training.settings import Automatic, copies, hold_out, training_settings
 
 AUTOMATIC = Automatic(
     batch_size=50, n_steps=300, patience_steps=100, early_stopping=True, steps_a_score=20
@@ -57,3 +57,17 @@ def test_classes_are_spread_evenly_where_there_are_enough():
 def test_one_row_cannot_be_held_out_and_trained_on():
     with pytest.raises(ValueError, match=r"at least 2 samples .* early_stopping=False"):
         hold_out(1, 0.1, np.random.default_rng(0))
+
+
+def test_copies_stay_on_one_side():
+    rng = np.random.default_rng(0)
+    rows = rng.permutation(np.repeat(np.arange(60), 3))
+    X, y = rng.normal(size=(60, 2))[rows], rng.integers(0, 2, 60)[rows]
+    groups = copies(X, y[:, None])
+    train, other = hold_out(180, 0.1, rng, y, groups=groups)
+    np.testing.assert_array_equal(np.sort(np.r_[train, other]), np.arange(180))
+    assert len(other) == 18
+    assert not set(rows[train]) & set(rows[other])
+    # Repeats that do not agree are no copies; where all rows are one, rows are held out.
+    assert len(np.unique(copies(X, rng.normal(size=(180, 1))))) == 180
+    assert len(hold_out(20, 0.1, rng, groups=np.zeros(20, int))[1]) == 2

@@ -63,9 +63,36 @@ def test_digamma():
     np.testing.assert_allclose([digamma(v) for v in x], psi(x), rtol=1e-9)
 
 
-def test_components_start_apart():
-    start = Likelihood("mixture", 1, 3).start()
-    np.testing.assert_allclose(start[3:6], START_SPREAD * norm.ppf([1 / 6, 0.5, 5 / 6]), atol=1e-12)
+def test_components_start_apart_and_the_last_is_rare_and_wide():
+    start = Likelihood("mixture", 1, 4).start()
+    logits, offsets, log_scales = start[:12].reshape(3, 4)
+    np.testing.assert_allclose(
+        offsets, [*START_SPREAD * norm.ppf([1 / 6, 0.5, 5 / 6]), 0.0], atol=1e-12
+    )
+    assert logits[3] < logits[:3].min() - 2
+    assert log_scales[3] > log_scales[:3].max() + 2
+
+
+def test_outliers_do_not_drown_the_mean():
+    # A held-out outlier once raised the noise that rows share for good.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1200, 2))
+    f = np.sin(2 * X[:, 0])
+    y = f + np.where(rng.random(1200) < 0.05, 3.0, 0.2) * rng.normal(size=1200)
+    for seed in range(3):
+        model = UDNRegressor(max_iter=80, random_state=seed).fit(X[:200], y[:200])
+        error = np.abs(model.predict(X[200:]) - f[200:])
+        assert np.median(error) < 0.25
+
+
+def test_copies_of_rows_do_not_make_intervals_narrow():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2))
+    y = np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=600)
+    rows = rng.permutation(np.repeat(np.arange(100), 3))
+    model = UDNRegressor(max_iter=150, random_state=0).fit(X[rows], y[rows])
+    low, high = model.predict_interval(X[100:], coverage=0.9).T
+    assert np.mean((low < y[100:]) & (y[100:] < high)) > 0.75
 
 
 def test_the_location_is_free_to_depend_on_the_inputs_and_the_shape_less():
@@ -80,8 +107,19 @@ def test_the_location_is_free_to_depend_on_the_inputs_and_the_shape_less():
     network.grow(2)
     for k in range(2):
         head = network.precision[network.starts[2 * k + 1] : network.starts[2 * k + 2]]
-        slopes = head[:21].reshape(3, 7) * model.weight_scale**2
+        slopes = head[:21].reshape(3, 7) * network.weight_scale**2
         np.testing.assert_allclose(slopes, [[5, 5, 5, 5, 5, 5, 1]] * 3, rtol=1e-6)
+
+
+def test_many_inputs_have_small_weights_unless_a_scale_is_given():
+    for scale, first, others in (("auto", 0.1, 0.3), (0.5, 0.5, 0.5)):
+        model = UDNRegressor(weight_scale=scale, width=3, random_state=0)
+        model._initialise(100, 10, model._law(1))
+        network = model._network
+        network.grow(2)
+        for k, expected in ((0, first), (2, others)):
+            block = network.precision[network.starts[k] : network.starts[k + 1]]
+            np.testing.assert_allclose(block, expected**-2, rtol=1e-6)
 
 
 def test_normal_scores(rng):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skbayesnn.udn import UDNClassifier, UDNRegressor
-from skbayesnn.udn.inference import DepthInference
+from skbayesnn.udn.inference import LEAST_LOG_NOISE, DepthInference, least_log_noise
 
 _RNG = np.random.default_rng(0)
 X = _RNG.uniform(-2, 2, (120, 1))
@@ -98,6 +98,20 @@ def test_a_row_is_not_scored_by_noise_that_it_set(law):
     np.testing.assert_allclose(np.exp(found[2]), q @ np.exp(terms[: len(q), 0]), rtol=1e-6)
 
 
+def test_noise_is_no_narrower_than_a_part_of_the_gaps_of_targets(rng):
+    counts = rng.integers(0, 6, (50, 1)).astype(float)
+    single, fine = np.full((50, 1), 2.0), rng.normal(size=(5000, 1))
+    np.testing.assert_allclose(least_log_noise(counts), 2 * np.log(0.1))
+    np.testing.assert_allclose(least_log_noise(single), LEAST_LOG_NOISE)
+    assert least_log_noise(fine) < -14  # nothing where targets have no steps
+    model = UDNRegressor(random_state=0, max_iter=200, refit=False)
+    labels = np.round(X[:, 0])  # a function of the inputs: noise would fall to nothing
+    model.fit(X, labels)
+    law = model.predict_distribution(X)
+    gap = np.median(np.diff(np.unique(labels)))
+    assert np.sqrt(law.variances.min()) > 0.099 * gap
+
+
 def test_gaussian_noise_ends_at_the_mean_square(rng):
     model = UDNRegressor(likelihood="gaussian", random_state=0)
     model._initialise(1, 120, model._law(1))
@@ -106,7 +120,7 @@ def test_gaussian_noise_ends_at_the_mean_square(rng):
         model._network, model._depth, X, Y[:, None], np.ones(120), 50, held_out=held_out
     )
     for _ in range(20):
-        inference._learn_noise()
+        inference._learn_noise(1)
     squares = (inference.outputs[0, :, 0] - Y[:40]) ** 2
     for half in range(2):
         rows = slice(half, None, 2)
