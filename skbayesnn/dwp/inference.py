@@ -44,6 +44,9 @@ class Inference(GradientModel):
         Rows to score: inputs, targets and weights.
     """
 
+    rate = 1.0
+    """Factor on the learning rate."""
+
     def __init__(
         self, model, X, Y, weights, n_total, n_draws, n_steps, *,
         late=0.02, annealed=0.1, held_out=None,
@@ -52,7 +55,9 @@ class Inference(GradientModel):
         self.prior_scale = model.prior_scale
         blocks = {name: int(np.prod(s)) for name, s in sizes.shapes().items()}
         blocks = {k: size for k, size in blocks.items() if size}
-        rates = {k: MATRIX_RATE for k in blocks if k.startswith(("left", "right"))}
+        rates = {
+            k: self.rate * (MATRIX_RATE if k.startswith(("left", "right")) else 1.0) for k in blocks
+        }
         super().__init__(theta, len(X), blocks, rates)
         self.sizes, self.generator = sizes, generator
         self.X, self.Y, self.weights = X, Y, weights
@@ -113,7 +118,9 @@ class Inference(GradientModel):
 
 
 class ExactInference(Inference):
-    """The same with an exact output: every step takes all rows."""
+    """The same with an exact output: every step takes all rows, and may go further for it."""
+
+    rate = 2.0
 
     def loss_and_gradient(self, rows):
         # In any order: the evidence of all rows is the same.
@@ -140,6 +147,8 @@ class ExactInference(Inference):
 
 class SparseInference(ExactInference):
     """The same through some of the rows, anew in each step; rows may come in large batches."""
+
+    rate = 1.0
 
     def loss_and_gradient(self, rows):
         return self._collapsed(rows)
