@@ -72,7 +72,7 @@ class DeepWishartRegressor(
         20. Large values make a layer nearly deterministic.
     n_draws : int, default=10
         Monte Carlo draws a training step. Of the Gram matrices, in the last fiftieth of the
-        steps; before, one.
+        steps (the last hundredth with an exact output); before, one.
     n_posterior_draws : int, default=50
         Posterior draws that predictions mix.
     learning_rate : float, default=0.01
