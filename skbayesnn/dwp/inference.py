@@ -16,6 +16,9 @@ POINTS = 400
 MATRIX_RATE = 0.1
 """Learning rate of A and B, as a part of that of the rest: their many elements move together,
 and at the full rate their noise undoes a deep model."""
+FEW_INPUTS = 20
+"""With more inputs, length scales and inducing inputs have a lower rate, in proportion: every
+coordinate moves as fast as those of inputs that matter, and the many together fit the noise."""
 
 
 class Inference(GradientModel):
@@ -55,9 +58,12 @@ class Inference(GradientModel):
         self.prior_scale = model.prior_scale
         blocks = {name: int(np.prod(s)) for name, s in sizes.shapes().items()}
         blocks = {k: size for k, size in blocks.items() if size}
-        rates = {
-            k: self.rate * (MATRIX_RATE if k.startswith(("left", "right")) else 1.0) for k in blocks
-        }
+        rates = dict.fromkeys(blocks, self.rate)
+        for k in blocks:
+            if k.startswith(("left", "right")):
+                rates[k] *= MATRIX_RATE
+            elif k in ("inducing", "log_length_scales"):
+                rates[k] *= min(1.0, FEW_INPUTS / sizes.n_inputs)
         super().__init__(theta, len(X), blocks, rates)
         self.sizes, self.generator = sizes, generator
         self.X, self.Y, self.weights = X, Y, weights

@@ -38,9 +38,9 @@ class DeepWishartRegressor(
 
     Training starts from a Gaussian process with a length scale an input, fitted to at most
     1000 rows, that is passed through all hidden layers. So a deep model begins about as good
-    as a shallow one; the objective is then raised by Adam. The inverse length scales have a
-    half-Cauchy prior, of scale one over the number of inputs, so that of many inputs those that
-    do not matter are turned down.
+    as a shallow one; the objective is then raised by Adam. The squares of the
+    inverse length scales have an F law as prior, around the inverse square of the number of
+    inputs, so that of many inputs those that do not matter are turned down.
 
     Parameters
     ----------
