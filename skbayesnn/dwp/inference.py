@@ -16,6 +16,9 @@ POINTS = 400
 MATRIX_RATE = 0.1
 """Learning rate of A and B, as a part of that of the rest: their many elements move together,
 and at the full rate their noise undoes a deep model."""
+FEW_INPUTS = 20
+"""With more inputs, length scales and inducing inputs have a lower rate, in proportion: every
+coordinate moves as fast as those of inputs that matter, and the many together fit the noise."""
 
 
 class Inference(GradientModel):
@@ -44,6 +47,9 @@ class Inference(GradientModel):
         Rows to score: inputs, targets and weights.
     """
 
+    rate = 1.0
+    """Factor on the learning rate."""
+
     def __init__(
         self, model, X, Y, weights, n_total, n_draws, n_steps, *,
         late=0.02, annealed=0.1, held_out=None,
@@ -52,7 +58,12 @@ class Inference(GradientModel):
         self.prior_scale = model.prior_scale
         blocks = {name: int(np.prod(s)) for name, s in sizes.shapes().items()}
         blocks = {k: size for k, size in blocks.items() if size}
-        rates = {k: MATRIX_RATE for k in blocks if k.startswith(("left", "right"))}
+        rates = dict.fromkeys(blocks, self.rate)
+        for k in blocks:
+            if k.startswith(("left", "right")):
+                rates[k] *= MATRIX_RATE
+            elif k in ("inducing", "log_length_scales"):
+                rates[k] *= min(1.0, FEW_INPUTS / sizes.n_inputs)
         super().__init__(theta, len(X), blocks, rates)
         self.sizes, self.generator = sizes, generator
         self.X, self.Y, self.weights = X, Y, weights
@@ -113,7 +124,9 @@ class Inference(GradientModel):
 
 
 class ExactInference(Inference):
-    """The same with an exact output: every step takes all rows."""
+    """The same with an exact output: every step takes all rows, and may go further for it."""
+
+    rate = 2.0
 
     def loss_and_gradient(self, rows):
         # In any order: the evidence of all rows is the same.
@@ -140,6 +153,8 @@ class ExactInference(Inference):
 
 class SparseInference(ExactInference):
     """The same through some of the rows, anew in each step; rows may come in large batches."""
+
+    rate = 1.0
 
     def loss_and_gradient(self, rows):
         return self._collapsed(rows)

@@ -43,12 +43,11 @@ _BATCHES = Automatic(
     steps_a_score=50,
 )  # fmt: skip
 _WHOLE = replace(_BATCHES, n_steps=800)
-# An exact output takes all rows in every step.
+# An exact output takes all rows in every step: so many, and so many a hidden layer at least.
 _EXACT = replace(_WHOLE, least_epochs=1)
-# Steps of all rows, or as many at a time as this, through some of them.
-_SPARSE_STEPS, _SPARSE_BATCH = 400, 12_000
-# Such steps a hidden layer, at least.
-_LAYER_STEPS = 200
+_EXACT_STEPS, _EXACT_LAYER_STEPS = 250, 100
+# The same through some of the rows, of all rows or as many at a time as this.
+_SPARSE_STEPS, _LAYER_STEPS, _SPARSE_BATCH = 400, 200, 12_000
 # They take one epoch of so many that max_iter allows.
 _SPARSE_PART = 3
 
@@ -120,7 +119,10 @@ def make_plan(estimator, X, stream=False):
         return training_settings(SimpleNamespace(**{**known, **changed}), n, automatic)
 
     if output == "exact":
-        return Plan(output, n_inducing, [Phase(ExactInference, settings(_EXACT, batch_size=n))])
+        n_steps = max(_EXACT_STEPS, _EXACT_LAYER_STEPS * estimator.n_layers)
+        chosen = settings(replace(_EXACT, n_steps=n_steps), batch_size=n)
+        # The last steps are too small for their noise to count much.
+        return Plan(output, n_inducing, [Phase(ExactInference, chosen, {"late": 0.01})])
     size = _BATCHES.batch_size if isinstance(estimator.batch_size, str) else estimator.batch_size
     automatic = _WHOLE if size >= n else _BATCHES
     if output == "inducing":

@@ -48,7 +48,8 @@ _CONSTRAINTS = {
 }
 _JITTER = 1e-5
 _START_NOISE_VARIANCE = 0.3
-_MAX_HELD_OUT = 400
+# Where twice the part asked for makes so many: widths of intervals take that many to tell.
+_MIN_HELD_OUT, _MAX_HELD_OUT = 60, 400
 # Rows over which the prior starts with variance one.
 _MAX_START_ROWS = 500
 _NOISE_FACTORS, _SPREAD_FACTORS = np.geomspace(1.0, 1e4, 31), np.geomspace(1.0, 3.0, 8)
@@ -134,9 +135,9 @@ class SIPBase:
         start, self._generator = spawn_generators(self.random_state, 2)
         rows, other = slice(None), None
         if holds_out(self, True):
-            rows, other = hold_out(
-                len(y), self.validation_fraction, self._generator, at_most=_MAX_HELD_OUT
-            )
+            fraction = min(2.0 * self.validation_fraction, _MIN_HELD_OUT / len(y), 0.5)
+            fraction = max(self.validation_fraction, fraction)
+            rows, other = hold_out(len(y), fraction, self._generator, at_most=_MAX_HELD_OUT)
         settings = training_settings(self, len(y[rows]), automatic(len(y[rows])))
         self._start(X[rows], y[rows], weights[rows], start, settings)
         self._see(weights)
@@ -148,7 +149,7 @@ class SIPBase:
         inference.attach(
             *(part[rows] for part in data),
             n_total=weights[rows].sum(),
-            held_out=held_out and self._scorer(*held_out[:2]),
+            held_out=held_out and self._scorer(*held_out),
             held_out_weights=held_out and held_out[2],
         )
         common = {
@@ -191,31 +192,49 @@ class SIPBase:
         predictor.noise_variance *= self._noise_factor
         return predictor
 
-    def _scorer(self, X, targets):
-        """Log densities of rows, as a function of the averaged parameters."""
-        return lambda _: self._mixture(self._new_predictor(100), X).logpdf(targets)
+    def _scorer(self, X, targets, weights):
+        """Log densities of rows, with more noise where they ask for it.
+
+        A mean function goes on improving after the noise and the draws of u have become too
+        narrow for it, and that is mended in the end.
+        """
+        return lambda _: self._widened(X, targets, weights, 100, (1.0,), _NOISE_FACTORS[::3])[0]
+
+    def _widened(self, X, targets, weights, n_components, spreads, noises):
+        """The best of some factors k on the distances between draws of u, and c on the noise.
+
+        They have the prior density 1/(c k²) on values from one up, so that a handful of rows
+        does not decide.
+
+        Returns
+        -------
+        log_densities : ndarray of shape (n_rows,)
+            Of the rows, with their share of the prior.
+        k, c : float
+        """
+        best = None
+        for k in spreads:
+            predictor = self._new_predictor(n_components, k)
+            d = self._mixture(predictor, X)
+            for c in noises:
+                more = PredictiveMixture(
+                    d.weights, d.means, d.variances + (c - 1.0) * predictor.noise_variance
+                )
+                rows = more.logpdf(targets) - np.log(c * k**2) / weights.sum()
+                if best is None or weights @ rows > weights @ best[0]:
+                    best = rows, float(k), float(c)
+        return best
 
     def _calibrate(self, X, targets, weights):
         """Widen the predictions where rows held out from training are worse off without.
 
         The noise that training finds, and the distances between the draws of u, are those of
-        the training rows, which the prior's many parameters have followed. The factor c on the
-        noise variance and the factor k on the distances have the prior density 1/(c k²) on
-        values from one up, so that a handful of rows does not decide.
+        the training rows, which the prior's many parameters have followed.
         """
-        chosen, best = (1.0, 1.0), -np.inf
-        for k in _SPREAD_FACTORS:
-            predictor = self._new_predictor(self.n_posterior_draws, k)
-            d = self._mixture(predictor, X)
-            for c in _NOISE_FACTORS:
-                more = PredictiveMixture(
-                    d.weights, d.means, d.variances + (c - 1.0) * predictor.noise_variance
-                )
-                score = weights @ more.logpdf(targets) - np.log(c) - 2.0 * np.log(k)
-                if score > best:
-                    chosen, best = (float(k), float(c)), score
-        self._spread_factor, self._noise_factor = chosen
-        if chosen[1] == _NOISE_FACTORS[-1]:
+        _, self._spread_factor, self._noise_factor = self._widened(
+            X, targets, weights, self.n_posterior_draws, _SPREAD_FACTORS, _NOISE_FACTORS
+        )
+        if self._noise_factor == _NOISE_FACTORS[-1]:
             warnings.warn(
                 "Held-out rows ask for more than 10,000 times the noise variance that training "
                 "found: the fit follows single rows. Use more rows, a larger "

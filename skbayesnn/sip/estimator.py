@@ -66,7 +66,7 @@ class SIPRegressor(
         part favours the shape of the distributions, a longer one their means.
     discriminator_steps : int, default=1
         Steps of the classifier for each step of the model.
-    learning_rate : float, default=0.02
+    learning_rate : float, default=0.015
         Of Adam, at the start.
     schedule : {"cosine", "constant", "drop"}, default="cosine"
         How the learning rate falls over the epochs; "drop" is to a tenth after three quarters.
@@ -81,7 +81,8 @@ class SIPRegressor(
         widened to what the held-out rows ask for, and training goes on with all rows, for a
         tenth of the epochs that led to the best parameters and at a tenth of the learning rate.
     validation_fraction : float, default=0.1
-        Part of the rows held out. At most 400 rows are.
+        Part of the rows held out. At most 400 rows are, and at least 60, or twice that part of
+        a table where 60 are more.
     n_iter_no_change : int or "auto", default="auto"
         Epochs without a better held-out score before training stops. "auto" is half of
         what "auto" is for `max_iter`. Held-out rows are scored about every 50 steps.
@@ -117,8 +118,8 @@ class SIPRegressor(
         Mean logistic loss of the classifier, of each epoch; ln 2 where draws of the posterior
         and of the prior cannot be told apart, 0 where they always can.
     validation_scores_ : list of float
-        Mean log density (of classes, log probability) of the held-out targets, standardised,
-        each time that they were scored.
+        Mean log density of the held-out targets, standardised, each time that they were scored,
+        with as much more noise as they ask for.
     n_iter_ : int
         Epochs run.
     n_samples_seen_ : int
@@ -186,7 +187,7 @@ class SIPRegressor(
         kl_warmup: float = 0.2,
         alpha_warmup: float = 0.5,
         discriminator_steps: int = 1,
-        learning_rate: float = 0.02,
+        learning_rate: float = 0.015,
         schedule: Schedule = "cosine",
         batch_size: int | Literal["auto"] = "auto",
         max_iter: int | Literal["auto"] = "auto",

@@ -1,8 +1,8 @@
 """Training of a sparse implicit process by the package's one loop (section 3 of the paper).
 
 What makes it converge: a classifier that is right in its first two moments at every step, the
-KL terms warmed up, α raised from a fifth of its final value, decaying rates, and an exponential
-average of the parameters to predict with.
+KL terms warmed up, α raised from a fifth of its final value, decaying rates, gradients cut to
+their usual size, and an exponential average of the parameters to predict with.
 """
 
 from dataclasses import dataclass
@@ -17,6 +17,10 @@ ALPHA_START = 0.2
 """α at the start, as a part of its final value."""
 INDUCING_RATE = 4.0
 """Factor on the learning rate of the inducing inputs, which have far to go."""
+USUAL = 1.5
+"""A block of the gradient is cut to so many times its usual norm. Where the noise has become
+small a step too far brings gradients a hundred times larger, and Adam, which divides by what
+they were, leaves the data for good: yacht's fits did."""
 LOSS_LIMIT = 100.0
 """A mean loss a row above it counts as divergence; twice the hyperprior's at the start comes on
 top."""
@@ -72,6 +76,7 @@ class SIPInference(Trainable):
         self.model, self.settings, self.generator = model, settings, generator
         self.discriminator = Discriminator(model.n_inducing, settings.width, generator, model.dtype)
         self.adam = Adam(list(model.blocks.values()), dtype=model.dtype)
+        self.usual_norms, self.n_norms = np.zeros(len(model.blocks)), 0
         self.average = model.theta.astype(np.float64)
         self.n_steps = 0
         self.final_alpha = model.alpha
@@ -133,6 +138,7 @@ class SIPInference(Trainable):
                     return np.nan
                 if not np.isfinite(loss):
                     return np.nan
+                self._cut(self.model.gradient)
                 self.adam.step(self.model.theta, self.model.gradient, rates)
                 self.n_steps += 1
                 decay = min(s.averaging, self.n_steps / (self.n_steps + 10.0))
@@ -146,6 +152,21 @@ class SIPInference(Trainable):
         self.discriminator_losses.append(float(np.mean(told_apart)))
         self.divergences.append(float(np.mean(divergences)))
         return loss
+
+    def _cut(self, gradient):
+        """Scale the blocks of a gradient that are larger than usual down, in place.
+
+        What is usual is an average of the norms, cut, over a hundred steps.
+        """
+        blocks = np.split(gradient, self.adam.starts[1:-1])
+        norms = np.array([np.linalg.norm(block) for block in blocks])
+        usual = np.where(self.usual_norms > 0.0, self.usual_norms, norms)
+        for block, norm, limit in zip(blocks, norms, USUAL * usual, strict=True):
+            if norm > limit:
+                block *= block.dtype.type(limit / norm)
+        self.n_norms += 1
+        part = max(0.01, 1.0 / self.n_norms)
+        self.usual_norms = usual + part * (np.minimum(norms, USUAL * usual) - usual)
 
     def held_out_log_densities(self):
         return None if self.held_out is None else self.held_out(self.average)

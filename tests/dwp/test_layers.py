@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from gradients import assert_gradient
-from scipy.stats import halfcauchy
+from scipy.stats import f
 
 from skbayesnn.dwp import objective as ob
 from skbayesnn.dwp import start as st
@@ -208,11 +208,11 @@ def test_rows_that_come_again_without_noise_are_found():
 
 
 def test_prior_of_the_length_scales():
-    """Half-Cauchy inverse length scales: their density by scipy, times that of the log."""
+    """Inverse squares of an F law: their density by scipy, times that of the log."""
     scales = np.array([0.5, 3.0])
     value, gradient = st.relevance_prior(np.log(scales), 0.2)
-    # The density of log l is that of 1/l times 1/l; least at l = 1/0.2, where the value is zero.
-    expected = [-halfcauchy.logpdf(1 / x, scale=0.2) + np.log(x) for x in (scales, 5.0)]
+    # The density of log l is that of l⁻² times 2 l⁻²; largest at l = 1/0.2: the value is zero.
+    expected = [-f.logpdf(x**-2, 1.5, 1.5, scale=0.04) + 2 * np.log(x) for x in (scales, 5.0)]
     np.testing.assert_allclose(value, (expected[0] - expected[1]).sum(), rtol=1e-12)
     for j in range(2):
         e = 1e-6 * np.eye(2)[j]

@@ -218,8 +218,8 @@ def test_after_early_stopping_all_rows_are_trained_on(stopped, monkeypatch):
     monkeypatch.setattr(SIPInference, "epoch", epoch)
     model = SIPRegressor(**{**SMALL, "early_stopping": True}, max_iter=20, random_state=0)
     model.fit(X, y)
-    assert [n for n, _, _ in seen] == [72] * 20 + [80] * 2
-    assert [n for _, n, _ in seen] == [72] * 20 + [80] * 2
+    assert [n for n, _, _ in seen] == [64] * 20 + [80] * 2
+    assert [n for _, n, _ in seen] == [64] * 20 + [80] * 2
     assert seen[20][2] == pytest.approx(0.1 * seen[0][2])
 
 
@@ -228,8 +228,9 @@ def test_no_row_sets_the_scale_that_it_is_scored_in():
     options = {**SMALL, "early_stopping": True}
     model = SIPRegressor(**options, max_iter=3, random_state=0).fit(X, y)
     _, generator = spawn_generators(0, 2)
-    rows, held_out = hold_out(80, 0.1, generator, at_most=400)
-    assert len(held_out) == 8
+    # 60 rows would be more than twice the part asked for.
+    rows, held_out = hold_out(80, 0.2, generator, at_most=400)
+    assert len(held_out) == 16
     np.testing.assert_allclose(model._X_offset, X[rows].mean(axis=0))
     assert model._y_scale == pytest.approx(y[rows].std())
 
@@ -279,6 +280,39 @@ def test_draws_move_apart_where_held_out_rows_ask_for_it():
     wide = model._mixture(model._new_predictor(100), scaled)
     ratio = (wide.means - wide.mean()[:, None]) / (d.means - d.mean()[:, None])
     np.testing.assert_allclose(ratio, model._spread_factor, rtol=1e-6)
+
+
+def test_scores_are_of_predictions_with_the_noise_that_rows_ask_for(fitted):
+    model, X, _ = fitted
+    model = copy.deepcopy(model)
+    scaled, ones = model._scaled(X), np.ones(len(X))
+    d = model._mixture(model._new_predictor(100), scaled)
+    noise = model.noise_variance_ / model._y_scale**2
+    targets = held_out_targets(d, 3.0 * noise, 1.0, np.random.default_rng(0))
+    plain = d.logpdf(targets).mean()
+    c = 10 ** (4 * 3 / 30)  # of the factors tried, the nearest to 4 from below
+    wider = PredictiveMixture(d.weights, d.means, d.variances + (c - 1) * noise)
+    score = model._scorer(scaled, targets, ones)(None).mean()
+    # Another factor may be better on these rows, but none is much.
+    expected = wider.logpdf(targets).mean() - np.log(c) / len(X)
+    assert plain + 0.1 < expected <= score + 1e-12 < expected + 0.1
+
+
+def test_large_gradients_are_cut_to_their_usual_size(fitted):
+    inference = copy.deepcopy(fitted[0]._inference)
+    gradient = np.random.default_rng(0).standard_normal(len(inference.model.theta))
+    gradient = gradient.astype(np.float32)
+    blocks = np.split(gradient, inference.adam.starts[1:-1])
+    inference.usual_norms, inference.n_norms = np.array([np.linalg.norm(b) for b in blocks]), 1000
+    usual = gradient.copy()
+    inference._cut(gradient)
+    np.testing.assert_array_equal(gradient, usual)
+    gradient *= 100.0
+    inference._cut(gradient)
+    np.testing.assert_allclose(gradient, 1.5 * usual, rtol=1e-5)
+    # What was cut moves what is usual by half a hundredth.
+    inference._cut(gradient := 100.0 * usual)
+    np.testing.assert_allclose(gradient, 1.5 * 1.005 * usual, rtol=1e-5)
 
 
 def test_callbacks_see_every_epoch():

@@ -311,9 +311,8 @@ def test_predictive_quantiles_are_those_of_many_draws(jumps, options):
     levels = [0.005, 0.05, 0.5, 0.95, 0.995]
     draws = np.quantile(model.sample_y(new, 10_000, random_state=1), levels, axis=1).T
     quantiles = model.predict_quantiles(new, levels)
-    # 10,000 draws fix a width of 99 % to some 2 % a row, 4 % beyond the data; in groups of sixteen
-    # draws the mean
-    # ratio was 1.06 where alpha is sampled, now 1.01.
+    # 10,000 draws fix a width of 99 % to some 2 % a row, 4 % beyond the data; with
+    # groups of sixteen draws the mean ratio was 1.06 where alpha is sampled.
     for low, high, most in ((0, 4, 0.03), (1, 3, 0.02)):
         ratio = (quantiles[:, high] - quantiles[:, low]) / (draws[:, high] - draws[:, low])
         assert abs(ratio.mean() - 1.0) < most
