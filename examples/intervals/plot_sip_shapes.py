@@ -4,7 +4,7 @@ Predictions of any shape
 
 Two sets of data that a mean and an interval do not describe: observations that follow one of
 two curves at random, and observations whose noise changes with the input (Rodríguez-Santana et
-al., 2022, section 5.1).
+al., 2022).
 """
 
 import matplotlib.pyplot as plt

@@ -1,7 +1,7 @@
 """A deep Gaussian process on the same layers: a Gaussian posterior over features.
 
 A Gram matrix with a Wishart prior is G = F F' with Gaussian process priors on the ν columns
-of F (section 2 of the paper), so the deep Gaussian process is the same model. It differs
+of F, so the deep Gaussian process is the same model. It differs
 in the posterior, over the features instead of their Gram matrix: with F = L S,
 
     S = A T,  T_ij ~ N(μ_ij, σ_ij²),  A (P, P) invertible,

@@ -1,4 +1,4 @@
-"""Squared exponential Gram matrices of features, and their adjoint (section 2 of the paper).
+"""Squared exponential Gram matrices of features, and their adjoint.
 
 The kernel of a Gram matrix G needs only squared distances, G_ii − 2 G_ij + G_jj. With
 G = F F' these are the squared distances of the rows of F, so features stand for Gram

@@ -1,4 +1,4 @@
-"""The evidence lower bound of a deep Wishart process and its gradient (section 4).
+"""The evidence lower bound of a deep Wishart process and its gradient.
 
     ELBO = E[Σ log p(y | f)] − Σ_ℓ KL(Q(G_ℓ | G_ℓ₋₁) ‖ P(G_ℓ | G_ℓ₋₁)) − E[KL(q(u) ‖ p(u))],
 

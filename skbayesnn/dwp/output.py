@@ -1,4 +1,4 @@
-"""The Gaussian output layer with global inducing points (section 4; Ober and Aitchison, 2021).
+"""The Gaussian output layer with global inducing points (Ober and Aitchison, 2021).
 
 The function's values u at the inducing points have prior N(0, K). The approximate
 posterior multiplies it by pseudo-observations, a Gaussian factor with precision R R' and

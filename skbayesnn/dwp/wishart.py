@@ -1,4 +1,4 @@
-"""Generalised singular Wishart distributions: densities, draws, divergences (section 3).
+"""Generalised singular Wishart distributions: densities, draws, divergences.
 
 A draw of the Gram matrix of P points with ν features is G = L S S' L', L L' the prior's
 scale matrix and S (P, r), r = min(ν, P).

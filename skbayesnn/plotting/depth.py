@@ -1,4 +1,4 @@
-"""The posterior of the depth of an unbounded-depth network (section 3.3 of its paper)."""
+"""The posterior of the depth of an unbounded-depth network."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Training of a sparse implicit process by the package's one loop (section 3 of the paper).
+"""Training of a sparse implicit process by the package's one loop.
 
 What makes it converge: a classifier that is right in its first two moments at every step, the
 KL terms warmed up, α raised from a fifth of its final value, decaying rates, gradients cut to

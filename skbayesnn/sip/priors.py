@@ -1,4 +1,4 @@
-"""The prior process f ~ IP(θ) of sparse implicit processes (section 2 and appendix A).
+"""The prior process f ~ IP(θ) of sparse implicit processes.
 
 A draw of the noise z is one function, x ↦ g_θ(x, z). Two processes:
 

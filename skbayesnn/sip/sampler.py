@@ -1,4 +1,4 @@
-"""The neural sampler, the second prior process of section 2: see ``priors.py``."""
+"""The neural sampler, the second of the paper's prior processes: see ``priors.py``."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Posteriors of the depth ℓ (Nazaret and Blei, 2022, sections 3.2 and 3.3).
+"""Posteriors of the depth ℓ (Nazaret and Blei, 2022).
 
 All share one small interface: ``support`` (the largest depth with mass, m(q) in the
 paper), ``probabilities()``, ``log_prior(m)``, ``elbo(values)`` and ``gradient(values)``

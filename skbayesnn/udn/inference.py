@@ -1,4 +1,4 @@
-"""Variational inference of weights and depth together (section 3.4), as a model to train.
+"""Variational inference of weights and depth together, as a model to train.
 
 Weights take steps of Adam on eq. 7. The depth posterior is not one more parameter for
 Adam: given the value of every depth, eq. 7 in q(ℓ) is a small problem of its own, and q

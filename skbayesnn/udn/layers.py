@@ -1,4 +1,4 @@
-"""Hidden layers f_k and output heads o_k (Nazaret and Blei, 2022, section 3.1).
+"""Hidden layers f_k and output heads o_k (Nazaret and Blei, 2022).
 
 Three kinds of layer, all a matrix product on the rows of a hidden array (n × positions,
 channels), one position for a table, one a pixel for an image:
