@@ -23,8 +23,6 @@ from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.udn._base import CONSTRAINTS, UnboundedDepthMixin
 from skbayesnn.udn.likelihoods import Likelihood
 
-ROWS_OF_SHORT_REFIT = 2000
-
 
 class UDNRegressor(
     UnboundedDepthMixin,
@@ -191,7 +189,7 @@ class UDNRegressor(
 
     def _refit_part_and_rate(self, n_rows):
         # The wide networks of large tables would learn single rows.
-        return (1.0, 1.0) if n_rows < ROWS_OF_SHORT_REFIT else (0.5, 0.3)
+        return (1.0, 1.0) if n_rows < 2000 else (0.5, 0.3)
 
     def __init__(
         self,
