@@ -189,7 +189,7 @@ class UnboundedDepthMixin:
         inference = DepthInference(
             self._network, self._depth, *data, self.max_depth, noise=self._kept_noise(depth)
         )
-        part, rate = self._refit_part_and_rate()
+        part, rate = self._refit_part_and_rate(inference.n_rows)
         settings = self._settings(inference.n_rows)
         settings = replace(settings, n_epochs=max(1, round(part * n_epochs)), early_stopping=False)
         self._run(inference, settings, self.schedule, tasks, rate)

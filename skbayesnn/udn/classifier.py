@@ -83,9 +83,10 @@ class UDNClassifier(
         also set the noise of a regressor and the temperature of a classifier.
     refit : bool, default=True
         Fit to all rows at the end: after early stopping, go on with them: a regressor for as many
-        epochs as the best took, a classifier for a tenth of these at a tenth of the learning
-        rate, of images half of these at three tenths. What the held-out rows told, and the scales
-        of the training part, are kept.
+        epochs as the best took, with 2000 rows or more half of these at three tenths of the
+        learning rate; a classifier for a tenth of these at a tenth of the rate, of images half of
+        these at three tenths. What the held-out rows told, and the scales of the training part,
+        are kept.
     validation_fraction : float, default=0.2
         Part of the rows held out; rows that are equal in inputs and target stay together.
     n_iter_no_change : int or "auto", default="auto"
@@ -238,7 +239,7 @@ class UDNClassifier(
         self._train(X, codes[:, None].astype(float), weights, split, codes, (X, y))
         return self
 
-    def _refit_part_and_rate(self):
+    def _refit_part_and_rate(self, n_rows):
         # Without noise to hold, training that goes on at the full rate learns labels by heart;
         # of images, whose labels seldom err, more is worth its risk.
         return (0.5, 0.3) if self.layer_generator == "convolutional" else (0.1, 0.1)

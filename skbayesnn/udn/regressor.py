@@ -91,9 +91,10 @@ class UDNRegressor(
         also set the noise of a regressor and the temperature of a classifier.
     refit : bool, default=True
         Fit to all rows at the end: after early stopping, go on with them: a regressor for as many
-        epochs as the best took, a classifier for a tenth of these at a tenth of the learning
-        rate, of images half of these at three tenths. What the held-out rows told, and the scales
-        of the training part, are kept.
+        epochs as the best took, with 2000 rows or more half of these at three tenths of the
+        learning rate; a classifier for a tenth of these at a tenth of the rate, of images half of
+        these at three tenths. What the held-out rows told, and the scales of the training part,
+        are kept.
     validation_fraction : float, default=0.2
         Part of the rows held out; rows that are equal in inputs and target stay together.
     n_iter_no_change : int or "auto", default="auto"
@@ -158,7 +159,8 @@ class UDNRegressor(
 
     Since weights are fitted at their mean, nothing widens the intervals where there are no rows.
     Beyond the range of the inputs 90 % intervals covered 20 % in the package's panel of known
-    truths; with a hundred inputs, of which two matter, 72 to 91 %.
+    truths; with a hundred inputs, of which two matter, 72 to 91 %; with 20 to 50 rows, whose few
+    held-out ones tell little of the noise, 66 to 75 % on 5 of its 28 problems, 23 % in a gap.
 
     The predictive Gaussians of "student_t" are fifteen pieces of its law of the precision: its
     distribution function is within 0.003 of Student's.
@@ -186,8 +188,9 @@ class UDNRegressor(
     (3, 2)
     """
 
-    def _refit_part_and_rate(self):
-        return 1.0, 1.0
+    def _refit_part_and_rate(self, n_rows):
+        # The wide networks of large tables would learn single rows.
+        return (1.0, 1.0) if n_rows < 2000 else (0.5, 0.3)
 
     def __init__(
         self,

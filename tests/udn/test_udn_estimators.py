@@ -195,6 +195,10 @@ def test_refit_takes_as_many_epochs_as_the_best():
     model = UDNRegressor(max_iter=40, random_state=0).fit(X, y)
     best = int(np.argmax(model.validation_scores_))
     assert model.n_iter_ == len(model.validation_scores_) + best + 1
+    large = UDNRegressor(max_iter=6, width=8, random_state=0).fit(*wave(2000))
+    best = int(np.argmax(large.validation_scores_)) + 1
+    assert best > 2
+    assert large.n_iter_ == len(large.validation_scores_) + round(best / 2)
     alone = UDNRegressor(max_iter=40, refit=False, random_state=0).fit(X, y)
     assert alone.n_iter_ == len(alone.validation_scores_)
     assert alone.n_samples_seen_ == 150
