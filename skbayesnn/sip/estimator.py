@@ -150,7 +150,7 @@ class SIPRegressor(
 
     Fits of a few hundred rows differ from seed to seed: :class:`~skbayesnn.EnsembleRegressor`
     pools several. Where intervals fail: beyond the rows those of 90 % covered 0.14 and 0.26, in a
-    gap 0.78 and 0.91, with more inputs than rows 0.78 and 0.88, elsewhere 0.82 to 0.98.
+    gap 0.78 and 0.91, with more inputs than rows 0.78 and 0.88, elsewhere 0.8 to 0.98.
 
     Draws of the fitted prior have the course of the data, but less spread: the prior has
     narrowed with the posterior while α was small.
