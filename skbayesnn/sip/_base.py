@@ -135,9 +135,7 @@ class SIPBase:
         start, self._generator = spawn_generators(self.random_state, 2)
         rows, other = slice(None), None
         if holds_out(self, True):
-            fraction = min(2.0 * self.validation_fraction, _MIN_HELD_OUT / len(y), 0.5)
-            fraction = max(self.validation_fraction, fraction)
-            rows, other = hold_out(len(y), fraction, self._generator, at_most=_MAX_HELD_OUT)
+            rows, other = self._held_out(X, y)
         settings = training_settings(self, len(y[rows]), automatic(len(y[rows])))
         self._start(X[rows], y[rows], weights[rows], start, settings)
         self._see(weights)
@@ -178,6 +176,23 @@ class SIPBase:
         self._publish()
         tasks.finish()
         self._warn_if_the_prior_was_left()
+
+    def _held_out(self, X, y):
+        """Rows to train on, and rows to hold out.
+
+        Rows that come again, with their target, stay together: where the others of its kind
+        are trained on, a row says nothing about new ones.
+        """
+        _, kinds = np.unique(np.column_stack([X, y]), axis=0, return_inverse=True)
+        n = int(kinds.max()) + 1
+        if n in (1, len(y)):
+            n, kinds = len(y), np.arange(len(y))
+        fraction = min(2.0 * self.validation_fraction, _MIN_HELD_OUT / n, 0.5)
+        fraction = max(self.validation_fraction, fraction)
+        parts = hold_out(n, fraction, self._generator, at_most=_MAX_HELD_OUT)
+        if n == len(y):
+            return parts
+        return tuple(np.flatnonzero(np.isin(kinds, part)) for part in parts)
 
     @staticmethod
     def _more(n_epochs):

@@ -235,6 +235,17 @@ def test_no_row_sets_the_scale_that_it_is_scored_in():
     assert model._y_scale == pytest.approx(y[rows].std())
 
 
+def test_rows_that_come_again_are_held_out_together():
+    X, y = wave(40)
+    X, y = np.tile(X, (3, 1)), np.tile(y, 3)
+    model = SIPRegressor(random_state=0)
+    model._generator = np.random.default_rng(0)
+    rows, held_out = model._held_out(X, y)
+    assert sorted([*rows, *held_out]) == list(range(120))
+    assert len(held_out) == 24  # 8 of 40 kinds
+    assert not set(rows % 40) & set(held_out % 40)
+
+
 def held_out_targets(d, more_noise, spread, rng):
     """Draws of a mixture with a wider noise, or with its components further apart."""
     means = d.mean()[:, None] + spread * (d.means - d.mean()[:, None])
