@@ -63,7 +63,7 @@ class Case(NamedTuple):
 
 def _cases():
     both = {"alpha": SAMPLED, "nu": SAMPLED}
-    line, plane = {"cells": "line"}, {"cells": "plane"}
+    line, plane = {"cells": "line", "nu": 1.0}, {"cells": "plane"}
     units = {"cells": "sampled", "n_units": N_UNITS}
     few = {"cells": "sampled", "move_units": True, "n_units": 12}
     slow = {"sampler": "metropolis"}
@@ -73,6 +73,7 @@ def _cases():
         Case("line, α = 1.7", 1, 40, {**line, "alpha": 1.7}),
         Case("line, α = 2", 1, 10, {**line, "alpha": 2.0}),
         Case("line, noise given", 1, 40, {**line, "alpha": 1.1, "noise_variance": 0.01}),
+        Case("line, ν sampled", 1, 60, {**line, "alpha": 1.1, "nu": SAMPLED}),
         Case("line, α and ν sampled", 1, 80, {**line, **both}, 0.25),
         Case("line, Metropolis", 1, 10, {**line, **slow, "alpha": 1.1}, 0.25),
         Case("plane", 2, 40, {**plane, "alpha": 1.1}, 0.5),
