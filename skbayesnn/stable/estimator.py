@@ -173,6 +173,9 @@ class StableNNRegressor(
     operations for one input and O(n * n_cells) otherwise; with `move_units` O(n² * n_units)
     up to 1500 rows. Chains in the plane and those of moving units may mix slowly: look at `r_hat_`.
 
+    On 24 kinds of synthetic tables of some hundred rows (``benchmarks/honesty.py``) 90 % intervals
+    cover 0.86 or more, but 0.82 where noise depends on the inputs, and 0.60 beyond the rows.
+
     Additive cells: of an input with more than 5000 distinct values neighbours are taken
     together. Dense units are exact up to 2000 rows and have 300 landmarks beyond; their length
     scales are found first, by the evidence of the Gaussian limit of the whole model on up to 600
