@@ -12,7 +12,7 @@ from skbayesnn.dwp.plan import make_plan
 from skbayesnn.dwp.scales import Scales
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.training.loop import CallbackTasks, train
-from skbayesnn.training.settings import hold_out, holds_out
+from skbayesnn.training.settings import copies, hold_out, holds_out
 
 
 def _number(total):
@@ -27,7 +27,10 @@ class Training:
         generators = spawn_generators(self.random_state, 5)
         train_rows, held_out = slice(None), None
         if holds_out(self, automatic=False):
-            train_rows, other = hold_out(len(X), self.validation_fraction, generators[3])
+            groups = copies(X, y)
+            train_rows, other = hold_out(
+                len(X), self.validation_fraction, generators[3], groups=groups
+            )
         scales = self._scales(X[train_rows], y[train_rows], weights[train_rows])
         everything = scales.inputs(X), scales.targets(y), weights
         rows = [part[train_rows] for part in everything]

@@ -95,7 +95,7 @@ class DeepWishartRegressor(
         too: it is conditioned on all rows, where it is exact or sparse, or takes the best
         pseudo-observations for them; the hidden layers stay as they are.
     validation_fraction : float, default=0.1
-        Part of the rows held out.
+        Part of the rows held out; rows that are equal in inputs and target stay together.
     n_iter_no_change : int or "auto", default="auto"
         Epochs without a better held-out score before training stops. "auto" takes as many as
         make 500 steps. Scores are taken every fifty steps or so.

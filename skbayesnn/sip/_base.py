@@ -24,6 +24,7 @@ from skbayesnn.training.loop import CallbackTasks, train
 from skbayesnn.training.settings import (
     TRAINING_CONSTRAINTS,
     Automatic,
+    copies,
     hold_out,
     holds_out,
     training_settings,
@@ -178,21 +179,12 @@ class SIPBase:
         self._warn_if_the_prior_was_left()
 
     def _held_out(self, X, y):
-        """Rows to train on, and rows to hold out.
-
-        Rows that come again, with their target, stay together: where the others of its kind
-        are trained on, a row says nothing about new ones.
-        """
-        _, kinds = np.unique(np.column_stack([X, y]), axis=0, return_inverse=True)
-        n = int(kinds.max()) + 1
-        if n in (1, len(y)):
-            n, kinds = len(y), np.arange(len(y))
-        fraction = min(2.0 * self.validation_fraction, _MIN_HELD_OUT / n, 0.5)
+        """Rows to train on, and rows to hold out; copies of a row stay together."""
+        groups = copies(X, y)
+        n_groups = groups.max() + 1
+        fraction = min(2.0 * self.validation_fraction, _MIN_HELD_OUT / n_groups, 0.5)
         fraction = max(self.validation_fraction, fraction)
-        parts = hold_out(n, fraction, self._generator, at_most=_MAX_HELD_OUT)
-        if n == len(y):
-            return parts
-        return tuple(np.flatnonzero(np.isin(kinds, part)) for part in parts)
+        return hold_out(len(y), fraction, self._generator, at_most=_MAX_HELD_OUT, groups=groups)
 
     @staticmethod
     def _more(n_epochs):

@@ -82,8 +82,8 @@ class SIPRegressor(
         and training goes on with all rows, for a tenth of the epochs that led to the best
         parameters and at a tenth of the learning rate.
     validation_fraction : float, default=0.1
-        Part of the rows held out. At most 400 rows are, and at least 60, or twice that part of
-        a table where 60 are more.
+        Part of the rows held out; rows that are equal in inputs and target stay together. At most
+        400 rows are, and at least 60, or twice that part of a table where 60 are more.
     n_iter_no_change : int or "auto", default="auto"
         Epochs without a better held-out score before training stops. "auto" is half of
         what "auto" is for `max_iter`. Held-out rows are scored about every 50 steps.
