@@ -33,8 +33,8 @@ by cross-validation; the paper reports 0.054.
 
 ``uci``: tables of many inputs, sampled cells, standard splits (Gal and Ghahramani, 2016),
 beside a Gaussian process with a length scale for each input and a quantile forest (see
-``peers.py``). ``--stable`` takes
-further parameters of the network as JSON, as for the model "defaults" of ``taipei`` and ``sp500``.
+``peers.py``). ``--stable`` takes further parameters of the network as JSON, as for the model
+"stable" of ``functions`` and "defaults" of ``taipei`` and ``sp500``.
 
 The folder has taipei_real_estate.csv.gz, sp500_close.csv.gz, and NAME.csv.gz (the target last)
 with NAME_splits.npz (arrays ``test_0``, … of row numbers).
@@ -188,7 +188,7 @@ def functions(options):
     cases = [("1-D", name, f, x, x_test) for name, f in LINE.items()]
     cases += [("2-D", name, f, square(7), square(9)) for name, f in PLANE.items()]
     models = {
-        "stable, α = 1.1": network(),
+        "stable": network(**options.stable),
         "GP, squared exponential": GP,
         "GP, Matérn 3/2": MATERN,
     }

@@ -145,13 +145,17 @@ def test_the_point_estimate(estimator, point):
         clone(estimator).set_params(point_estimate="mode").fit(X, y)
 
 
-NOT_TO_THE_LAST_BIT = {
-    "check_sample_weight_equivalence_on_dense_data": "see the tests of each model without routing"
-}
+def not_to_the_last_bit(estimator):
+    """Checks that rows in random batches fail; the others' weights are exact."""
+    member = getattr(estimator, "estimator", estimator)
+    if not type(member).__name__.startswith(("UDN", "SIP")):
+        return {}
+    check = "check_sample_weight_equivalence_on_dense_data"
+    return {check: "see the tests of each model without routing"}
 
 
 @pytest.mark.long
-@parametrize_with_checks(ALL, expected_failed_checks=lambda _: NOT_TO_THE_LAST_BIT)
+@parametrize_with_checks(ALL, expected_failed_checks=not_to_the_last_bit)
 def test_scikit_learns_checks_with_metadata_routing(estimator, check):
     with sklearn.config_context(enable_metadata_routing=True):
         check(estimator)

@@ -22,6 +22,7 @@ def panels(parameter, values, title):
     """A fit and a panel for each value of a parameter."""
     _, axes = plt.subplots(1, len(values), figsize=(13, 3.4), sharey=True, layout="constrained")
     for value, ax in zip(values, axes, strict=True):
+        # At the ends of the range the chains take longer than by default.
         model = StableNNRegressor(nu=1.0, thin=16, random_state=0).set_params(**{parameter: value})
         model.fit(x[:, None], y)
         PredictionIntervalDisplay.from_estimator(model, grid, coverages=0.9, ax=ax)

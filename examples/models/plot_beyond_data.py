@@ -21,7 +21,7 @@ grid = np.linspace(-4, 4, 401)[:, None]
 # How much of the dashed curve do the 90 % intervals hold, in the gap and beyond the data?
 
 models = (
-    StableNNRegressor(thin=8, random_state=0),
+    StableNNRegressor(random_state=0),
     UDNRegressor(random_state=0),
     DeepWishartRegressor(random_state=0),
     SIPRegressor(random_state=0),

@@ -20,7 +20,7 @@ response = effect + 3 * generator.normal(size=dose.size)
 # %%
 # The stable network needs no parametric curve: it finds the jump, and leaves the rest nearly flat.
 
-model = StableNNRegressor(thin=8, random_state=0).fit(dose[:, None], response)
+model = StableNNRegressor(random_state=0).fit(dose[:, None], response)
 
 # %%
 # Predictive distributions turn the question into probabilities. A response of 15 or more counts as

@@ -20,7 +20,7 @@ y = y + 0.5 * np.random.default_rng(1).standard_normal(x.size)
 # the same result to the last bit. The scorer is the CRPS, with its sign changed: larger is better.
 
 alphas, nus = (0.7, 1.1, 1.5, 2.0), (0.1, 0.5, 2.0)
-model = StableNNRegressorCV(alphas, nus, n_warmup=1000, thin=8, n_jobs=2, random_state=0)
+model = StableNNRegressorCV(alphas, nus, n_jobs=2, random_state=0)
 model.fit(x[:, None], y)
 print(f"α = {model.alpha_}, ν = {model.nu_}, CRPS {-model.best_score_:.3f}")
 

@@ -248,6 +248,6 @@ class UnboundedDepthMixin:
             **private,
             **{k: getattr(self, k) for k in names if hasattr(self, k)},
             "depth_posterior_": q,
-            "expected_depth_": float(q @ np.arange(1, len(q) + 1)),
+            "expected_depth_": self._depth.expected_depth(),
             "n_layers_": len(q),
         }

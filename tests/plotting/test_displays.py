@@ -1,9 +1,10 @@
 """The displays draw what they are given."""
 
-import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import same_color
 from scipy.stats import norm
 from sklearn.linear_model import BayesianRidge, LinearRegression
 from sklearn.model_selection import GridSearchCV
@@ -19,16 +20,6 @@ from skbayesnn.plotting import (
     StackingWeightsDisplay,
 )
 from skbayesnn.predictive import PredictiveMixture
-
-matplotlib.use("agg")
-import matplotlib.pyplot as plt
-from matplotlib.colors import same_color
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")

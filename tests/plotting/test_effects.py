@@ -1,6 +1,6 @@
 """The display of partial effects draws what the network says, for the inputs asked for."""
 
-import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,16 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from skbayesnn import StableNNRegressor
 from skbayesnn.plotting import PartialEffectsDisplay
 
-matplotlib.use("agg")
-import matplotlib.pyplot as plt
-
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")
