@@ -3,8 +3,8 @@
 Parameters, functions and new targets are drawn from the prior by code of its own, data from those;
 the rank of each true value among the draws of the posterior is then uniform (Talts, Betancourt,
 Simpson, Vehtari and Gelman, 2018). Writes ``docs/calibration.rst``, with the rule that was stated
-beforehand, the version of the package and a hash of the simulated data. From 100 simulations on the
-report shows the approximations, too.
+beforehand, the version of the package and a hash of the simulated data that are judged. From 100
+simulations on the report shows the approximations, too.
 
     python benchmarks/calibration.py --simulations 200
     python benchmarks/calibration.py --check --simulations 20
@@ -149,9 +149,13 @@ def verdicts(cases, n_simulations, n_jobs):
 
 
 def digest(cases, n_simulations):
-    """Hash of the simulated data to six digits: the last bits of a machine do not matter."""
+    """Hash of the data that are judged, to six digits: the last bits of a machine do not matter.
+
+    Approximations are left out: their smooth functions come from a covariance close to singular,
+    which turns those last bits into digits that show.
+    """
     state = hashlib.sha256()
-    for case in cases:
+    for case in (case for case in cases if case.exact):
         for index in range(number_of(case, n_simulations)):
             s = simulate(case, index)
             values = np.concatenate([s.X.ravel(), s.y, s.X_new.ravel(), list(s.truth.values())])
