@@ -50,8 +50,7 @@ class StableNNRegressor(
     nu : float, "sample" or "auto", default="auto"
         Scale of the squared weights, above 0, in units of the variance of y (of y
         squared with ``normalize_y=False``). "sample" infers it under a half-Cauchy prior, for
-        additive cells one for each input. "auto" is "sample" on the line and for additive cells,
-        and 1 otherwise.
+        additive cells one for each input. "auto" is 1 for sampled cells and "sample" otherwise.
     input_scale : float, array-like of shape (n_features,) or "evidence", default=1.0
         Scale of the input weights of each input: what X is multiplied by. "evidence" finds
         one for each input, as Gaussian processes find length scales: they maximise the

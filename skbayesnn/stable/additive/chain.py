@@ -27,6 +27,13 @@ from skbayesnn.stable.samplers.hyper import ALPHAS
 from skbayesnn.stable.samplers.scales import draw_log_noise, log_half_cauchy
 
 _SWEEPS_A_JOINT_DRAW = 4
+# Up to so many axes have their turn in every sweep. Of more these do that vary most in the
+# warm-up, and each other one with this probability: fixed thereafter, so that sweeps stay valid.
+_ALWAYS, _NOW_AND_THEN = 20, 0.1
+# During the warm-up, where nothing is known yet.
+AT_FIRST = 0.2
+# How much a sweep of the warm-up counts in what is known.
+_LEARNING = 0.02
 # Largest variance of a weight over that of the noise at which sums keep enough digits.
 _MAX_LOG_RATIO = 25.0
 _MOVES = 3
@@ -48,6 +55,9 @@ class AdditiveState:
         Coefficients of g.
     g, precisions : ndarray of shape (n,)
         g and p at the rows.
+    chances, spreads : ndarray of shape (n_axes,)
+        The probability that an axis has its turn in a sweep, and the variance of its f_k in the
+        last sweeps of the warm-up.
     n_sweeps, n_failed : int
         Sweeps so far, and joint draws that could not be made.
     """
@@ -62,6 +72,8 @@ class AdditiveState:
     theta: np.ndarray
     g: np.ndarray
     precisions: np.ndarray
+    chances: np.ndarray
+    spreads: np.ndarray
     n_sweeps: int = 0
     n_failed: int = 0
 
@@ -161,6 +173,8 @@ class AdditiveChain:
             self.sweep_once()
             if sweep >= 0:
                 self.record.write(sweep, self.state, self.fit)
+            elif len(self.partition.axes) > _ALWAYS:
+                self._learn_chances(last=sweep == -1)
 
     def sweep_once(self):
         """One sweep."""
@@ -168,7 +182,10 @@ class AdditiveChain:
         # Where all parts are drawn at once, g is drawn often enough.
         if partition.basis is not None and not (partition.joint and state.n_sweeps % 2):
             self._update_dense()
-        for k in rng.permutation(len(partition.axes)):
+        order = rng.permutation(len(partition.axes))
+        if order.size > _ALWAYS:
+            order = order[rng.random(order.size) < state.chances[order]]
+        for k in order:
             self._update_axis(k)
         self._move_levels()
         if self.prior.alpha is None:
@@ -180,6 +197,17 @@ class AdditiveChain:
         # Sums of many changes drift.
         self.sum_up()
         self._update_noise()
+
+    def _learn_chances(self, last):
+        """See which axes vary; at the end of the warm-up give those their turn in each sweep."""
+        partition, state = self.partition, self.state
+        sizes = partition.ends - partition.starts
+        means = np.add.reduceat(state.f, partition.starts) / sizes
+        squares = np.add.reduceat((state.f - np.repeat(means, sizes)) ** 2, partition.starts)
+        state.spreads += _LEARNING * (squares / sizes - state.spreads)
+        if last:
+            state.chances[:] = _NOW_AND_THEN
+            state.chances[np.argsort(-state.spreads, kind="stable")[:_ALWAYS]] = 1.0
 
     def sum_up(self):
         """The sum of all parts at the rows."""

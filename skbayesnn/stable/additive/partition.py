@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skbayesnn.stable.additive.axes import Axis
-from skbayesnn.stable.additive.chain import AdditiveChain, AdditiveRecord, AdditiveState
+from skbayesnn.stable.additive.chain import AT_FIRST, AdditiveChain, AdditiveRecord, AdditiveState
 from skbayesnn.stable.additive.dense import DenseBasis
 from skbayesnn.stable.additive.noise import DEGREES
 from skbayesnn.stable.additive.prediction import (
@@ -165,6 +165,8 @@ class AdditiveCells(Partition):
             theta=np.zeros(self.n_basis),
             g=np.zeros(self.y.size),
             precisions=self.weights.copy(),
+            chances=np.full(n_axes, AT_FIRST),
+            spreads=np.zeros(n_axes),
         )
 
     def new_record(self, monitored, n_draws, thin):

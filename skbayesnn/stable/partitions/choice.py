@@ -148,7 +148,7 @@ def make_prior(estimator, partition):
     student = likelihood == "student_t" or (additive and likelihood == "auto")
     alpha, nu, noise = estimator.alpha, estimator.nu, estimator.noise_variance
     if nu == "auto":
-        nu = "sample" if isinstance(partition, AdditiveCells | LineCells) else 1.0
+        nu = 1.0 if isinstance(partition, UnitCells) else "sample"
     return Prior(
         None if alpha == "sample" else float(alpha),
         None if nu == "sample" else float(nu),
