@@ -122,7 +122,7 @@ class SIPRegressor(
         Minus the objective, a row, in nats of the standardised target, of each epoch. Those with
         all rows, after early stopping, come last.
     divergence_curve_ : list of float
-        ½[KL(q‖p) + KL(p‖q)] of the inducing values, in nats, of each epoch.
+        KL(q‖p) of the inducing values, in nats, of each epoch.
     discriminator_loss_curve_ : list of float
         Mean logistic loss of the classifier, of each epoch; ln 2 where draws of the posterior
         and of the prior cannot be told apart, 0 where they always can.
@@ -159,10 +159,12 @@ class SIPRegressor(
     weights that follow the learned means and scales. The classifier is a Gaussian discriminant
     with running moments plus a network, and sees inducing values with the noise of y added:
     without, it tells posterior from prior at once, and its divergence is far too small. The
-    prior follows the gradient of both divergences, not of one. The prior's parameters have a
-    prior of their own, α rises, the inducing inputs have four times the learning rate, and
-    predictions are widened to what rows held out from training ask for: the noise variance, and
-    the distances between the draws of the inducing values.
+    divergence is KL(q‖p) in place of the mean of both, and the posterior makes whitened inducing
+    values: with both divergences prior and posterior chased each other where the noise was
+    small, and training left the data. The prior's parameters have a prior of their own, α rises,
+    the inducing inputs have four times the learning rate, and predictions are widened to what
+    rows held out from training ask for: the noise variance, and the distances between the draws
+    of the inducing values.
 
     Fits of a few hundred rows differ from seed to seed: :class:`~skbayesnn.EnsembleRegressor`
     pools several. Where intervals fail: beyond the rows those of 90 % covered 0.14 and 0.26, in a
