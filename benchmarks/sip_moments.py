@@ -17,6 +17,7 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from skbayesnn.sip.conditional import FeatureConditional
 from skbayesnn.sip.priors import BNNPrior
@@ -38,8 +39,8 @@ def main():
 
     def given_u(mean, features):
         conditional = FeatureConditional(mean[100:], features[100:], JITTER)
-        a = conditional.coefficients(u)
-        means, variances = conditional.moments(mean[:100], features[:100], a)
+        w = solve_triangular(conditional.factor, (u - conditional.mean_z).T, lower=True).T
+        means, variances = conditional.moments(mean[:100], features[:100], w)
         return np.array([means[0], variances])
 
     def integrated(n):

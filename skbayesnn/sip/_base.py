@@ -5,13 +5,15 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_array
+from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from skbayesnn._validation import (
     BOOLEAN,
+    N_JOBS,
     Interval,
     Options,
     check_parameters,
+    check_sample_weight,
     location_and_scale,
     positive,
 )
@@ -45,6 +47,7 @@ _CONSTRAINTS = {
     "n_posterior_draws": [positive(Integral)],
     "point_estimate": [Options(("mean", "median"))],
     "normalize_y": BOOLEAN,
+    "n_jobs": N_JOBS,
     **TRAINING_CONSTRAINTS,
 }
 _JITTER = 1e-5
@@ -76,6 +79,17 @@ class SIPBase:
 
     def _check_parameters(self):
         check_parameters(self, _CONSTRAINTS)
+
+    def _checked(self, X, y, sample_weight, first):
+        """Rows that have a weight, their targets and weights."""
+        X, y = validate_data(
+            self, X, y, dtype=np.float64, order="C", y_numeric=True, multi_output=True, reset=first,
+            ensure_min_samples=2 if first else 1,
+        )  # fmt: skip
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = column_or_1d(y, warn=True)
+        rows, weights = check_sample_weight(sample_weight, X)
+        return X[rows], y[rows].astype(np.float64), weights
 
     def _start(self, X, y, weights, generator, settings):
         """Scales, inducing inputs, model and inference before the first step."""
@@ -259,6 +273,7 @@ class SIPBase:
         return PredictiveMixture(weights, means, variances + predictor.noise_variance)
 
     def _publish(self):
+        self._y_ndim = 1
         for name, value in self._fitted_so_far().items():
             setattr(self, name, value)
 

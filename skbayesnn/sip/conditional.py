@@ -3,14 +3,37 @@
 The moments come as a mean and as features whose products are covariances (``priors.py``): with
 Φ_x (n, R) and Φ_z (M, R) and the jitter j,
 
-    K = Φ_z Φ_z' + j I,    k = Φ_z Φ_x',
-    f | u ~ N(m_x + k' K⁻¹ (u − m_z), Φ_x Φ_x' − k' K⁻¹ k),
+    K = Φ_z Φ_z' + j I = L L',    k = Φ_z Φ_x',
+    f | u ~ N(m_x + k' K⁻¹ (u − m_z), Φ_x Φ_x' − k' K⁻¹ k).
 
-solved in the space of the M inducing values.
+The inducing values are whitened, u = m_z + L w, so that the mean is m_x + (L⁻¹ k)' w. Where the
+prior is narrow, K⁻¹ multiplies differences between u and m_z by a thousand: a step that moves the
+prior without u, or u without the prior, throws the mean function off the data. With w a step of
+the prior takes u along.
 """
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.linalg import cholesky, solve_triangular
+
+
+def cholesky_adjoint(factor, d_factor):
+    """Gradient in a symmetric matrix from that in its lower Cholesky factor.
+
+    Parameters
+    ----------
+    factor, d_factor : ndarray of shape (m, m)
+        What is above the diagonal of the second does not count.
+
+    Returns
+    -------
+    d_matrix : ndarray of shape (m, m)
+        Symmetric.
+    """
+    inner = np.tril(factor.T @ np.tril(d_factor))
+    inner.flat[:: len(factor) + 1] *= 0.5
+    half = solve_triangular(factor, inner, trans="T", lower=True, check_finite=False)
+    d_matrix = solve_triangular(factor, half.T, trans="T", lower=True, check_finite=False)
+    return 0.5 * (d_matrix + d_matrix.T)
 
 
 class FeatureConditional:
@@ -26,6 +49,8 @@ class FeatureConditional:
     ----------
     covariance_z : ndarray of shape (n_inducing, n_inducing)
         Without the jitter.
+    factor : ndarray of shape (n_inducing, n_inducing)
+        L, lower.
 
     Raises
     ------
@@ -42,30 +67,22 @@ class FeatureConditional:
         covariance.flat[:: len(mean_z) + 1] += jitter
         self.factor = cholesky(covariance, lower=True, overwrite_a=True, check_finite=False)
 
-    def _solve(self, b):
-        return cho_solve((self.factor, True), b, check_finite=False)
+    def _solve(self, b, trans="N"):
+        return solve_triangular(self.factor, b, trans=trans, lower=True, check_finite=False)
 
-    def coefficients(self, u):
-        """K⁻¹ (u − m_z) for each draw of u.
+    def values(self, w):
+        """The inducing values u (n_u, n_inducing) of whitened ones."""
+        return self.mean_z + w @ self.factor.T
 
-        Parameters
-        ----------
-        u : ndarray of shape (n_u, n_inducing)
-
-        Returns
-        -------
-        a : ndarray of shape (n_inducing, n_u)
-        """
-        return self._solve((u - self.mean_z).T)
-
-    def moments(self, mean_x, features_x, coefficients):
+    def moments(self, mean_x, features_x, w):
         """Means and variances of f at rows.
 
         Parameters
         ----------
         mean_x : ndarray of shape (n_rows,)
         features_x : ndarray of shape (n_rows, n_features)
-        coefficients : ndarray of shape (n_inducing, n_u)
+        w : ndarray of shape (n_u, n_inducing)
+            Whitened draws of u.
 
         Returns
         -------
@@ -73,21 +90,21 @@ class FeatureConditional:
         variances : ndarray of shape (n_rows,)
             The same for all u.
         """
-        cross = self.features_z @ features_x.T
-        half = solve_triangular(self.factor, cross, lower=True, check_finite=False)
-        self.kept = features_x, cross, half
+        half = self._solve(self.features_z @ features_x.T)
+        self.kept = features_x, half
         variances = np.einsum("ir,ir->i", features_x, features_x)
         variances -= np.einsum("mi,mi->i", half, half)
-        return mean_x + coefficients.T @ cross, variances
+        return mean_x + w @ half, variances
 
-    def drawer(self, u, generator):
+    def drawer(self, w, generator):
         """Joint draws of f, one for each u, by Matheron's rule.
 
         A draw of the prior is moved by what it lacks at the inducing inputs.
 
         Parameters
         ----------
-        u : ndarray of shape (n_u, n_inducing)
+        w : ndarray of shape (n_u, n_inducing)
+            Whitened draws of u.
         generator : numpy.random.Generator
 
         Returns
@@ -96,43 +113,39 @@ class FeatureConditional:
             From means and features of rows, as :meth:`moments` takes them, to the draws there,
             (n_u, n_rows): the same functions at every call.
         """
-        weights = generator.standard_normal((len(u), self.features_z.shape[1]))
-        u = u - weights @ self.features_z.T
-        u -= np.sqrt(self.jitter) * generator.standard_normal(u.shape)
-        weights += self.coefficients(u).T @ self.features_z
+        weights = generator.standard_normal((len(w), self.features_z.shape[1]))
+        drawn = weights @ self.features_z.T
+        drawn += np.sqrt(self.jitter) * generator.standard_normal(w.shape)
+        weights += self._solve(w.T - self._solve(drawn.T), trans="T").T @ self.features_z
         return lambda mean_x, features_x: mean_x + weights @ features_x.T
 
-    def adjoint(self, coefficients, d_means, d_variances, d_covariance_z):
-        """Gradients in the moments of the prior and in u.
+    def adjoint(self, w, d_means, d_variances):
+        """Gradients in the moments of the prior and in the whitened draws.
 
         Parameters
         ----------
-        coefficients : ndarray of shape (n_inducing, n_u)
+        w : ndarray of shape (n_u, n_inducing)
         d_means : ndarray of shape (n_u, n_rows)
         d_variances : ndarray of shape (n_rows,)
-        d_covariance_z : ndarray of shape (n_inducing, n_inducing)
-            More gradient in :attr:`covariance_z`, symmetric.
 
         Returns
         -------
-        d_mean, d_features : ndarray of shape (n_rows + n_inducing, ...)
-            At the rows of the last :meth:`moments`, then at the inducing inputs.
-        d_u : ndarray of shape (n_u, n_inducing)
+        d_mean : ndarray of shape (n_rows,)
+            At the rows of the last :meth:`moments`; the mean at the inducing inputs does not
+            matter to whitened values.
+        d_features : ndarray of shape (n_rows + n_inducing, n_features)
+            At those rows, then at the inducing inputs.
+        d_w : ndarray of shape (n_u, n_inducing)
         """
-        features_x, cross, half = self.kept
-        solved = solve_triangular(self.factor, half, trans="T", lower=True, check_finite=False)
-        weighted = solved * d_variances
-        d_cross = coefficients @ d_means
-        d_cross -= 2.0 * weighted
-        d_u = self._solve(cross @ d_means.T).T
-        d_k = weighted @ solved.T
-        d_k -= coefficients @ d_u
-        d_k += d_covariance_z
+        features_x, half = self.kept
+        d_half = w.T @ d_means
+        d_half -= 2.0 * half * d_variances
+        d_cross = self._solve(d_half, trans="T")
+        d_k = cholesky_adjoint(self.factor, -d_cross @ half.T)
         n = len(features_x)
-        d_features = np.empty((n + len(cross), features_x.shape[1]))
+        d_features = np.empty((n + len(half), features_x.shape[1]))
         np.matmul(d_cross.T, self.features_z, out=d_features[:n])
         d_features[:n] += (2.0 * d_variances)[:, None] * features_x
         np.matmul(d_cross, features_x, out=d_features[n:])
-        d_features[n:] += (d_k + d_k.T) @ self.features_z
-        d_mean = np.concatenate([d_means.sum(axis=0), -d_u.sum(axis=0)])
-        return d_mean, d_features, d_u
+        d_features[n:] += 2.0 * d_k @ self.features_z
+        return d_means.sum(axis=0), d_features, d_means @ half.T

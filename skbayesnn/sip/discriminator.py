@@ -1,18 +1,19 @@
-"""½[KL(q‖p) + KL(p‖q)] of the inducing values: two Gaussians and a classifier (eq. 10).
+"""KL(q‖p) of the inducing values: two Gaussians and a classifier (eq. 10).
 
-The paper takes both terms from the log-odds T(u) of a network that tells draws of q from draws
-of p, held fixed in the gradient. Two things go wrong with that. Where q and p hardly overlap the
-network tells them apart at once, its loss vanishes, and its log-odds stop growing far below the
-true ones. And with T held fixed q follows the gradient of KL(q‖p) alone and p that of KL(p‖q)
-alone: each seeks the inside of the other, so both shrink, and prior draws never come to look
-like the data.
+The paper takes ½[KL(q‖p) + KL(p‖q)] from the log-odds T(u) of a network that tells draws of q
+from draws of p, held fixed in the gradient. Three things go wrong with that. Where q and p hardly
+overlap the network tells them apart at once, its loss vanishes, and its log-odds stop growing far
+below the true ones. With T held fixed q follows the gradient of KL(q‖p) alone and p that of
+KL(p‖q) alone, which together are the gradient of nothing: each seeks the inside of the other, so
+both shrink, and where the noise is small the two chase each other until the mean function leaves
+the data. And KL(p‖q) is thousands of nats where rows determine u well.
 
 Here T is a Gaussian discriminant, the log-ratio of two Gaussians with the running moments of
 the draws of q and of p, plus a network that learns what is not Gaussian. The divergence of the
-two Gaussians has a closed form, of the right size whatever the overlap. p follows its whole
-gradient: it comes to cover q. q follows that of KL(q‖p) alone, as in the paper: with the other
-term, too, it puts a few wild draws wherever p is wider, and its spread is wrong. In the
-network's part both follow the gradient of the paper.
+two Gaussians has a closed form, of the right size whatever the overlap. And the divergence is
+KL(q‖p), that of the evidence's lower bound. The posterior makes whitened inducing values
+(``conditional.py``), whose prior has mean zero and variance one whatever its parameters are: it is
+the posterior alone that follows the gradient of the divergence, and the prior follows the data.
 
 Both see u + b e, e ~ N(0, I): with b the standard deviation of the noise of y the
 distributions are compared at the resolution at which the data could tell them apart.
@@ -70,7 +71,7 @@ class Discriminator:
         """
         self.mass = MEMORY * self.mass + 1.0 - MEMORY
         part = (1.0 - MEMORY) / self.mass
-        self.blur, self.gaussians, self.mean_p = blur, [], mean_p
+        self.blur, self.gaussians = blur, []
         u_q = u_q.astype(np.float64)
         identity = np.eye(len(mean_p))
         now = (
@@ -87,24 +88,18 @@ class Discriminator:
             self.gaussians.append((mean.copy(), covariance, precision, log_determinant))
 
     def gaussian_divergence(self, u_q):
-        """½[KL + KL] of the two Gaussians, and its gradients in what the moments are of.
-
-        That in u_q is of ½ KL(q‖p) alone, those in the moments of the prior of both.
+        """KL(q‖p) of the two Gaussians, and its gradient in the draws that the first is of.
 
         Returns
         -------
         value : float
-        d_u_q, d_mean_p, d_covariance_p : ndarray
+        d_u_q : ndarray of shape (n_draws, n_inducing)
         """
-        (m_q, c_q, p_q, _), (m_p, c_p, p_p, _) = self.gaussians
+        (m_q, c_q, p_q, log_q), (m_p, _, p_p, log_p) = self.gaussians
         shift = m_q - m_p
-        from_q, from_p = 0.5 * p_q @ shift, 0.5 * p_p @ shift
-        value = 0.25 * (np.sum(p_p * c_q) + np.sum(p_q * c_p)) - 0.5 * len(m_q)
-        in_q = 0.5 * (p_p - p_q)
-        in_p = 0.5 * (p_q - p_p @ (c_q + np.outer(shift, shift)) @ p_p)
-        d_u_q = ((u_q - m_q) @ in_q + from_p) / len(u_q)
-        d_mean_p = (self.mean_p - m_p) @ in_p - from_q - from_p
-        return value + 0.5 * float((from_q + from_p) @ shift), d_u_q, d_mean_p, 0.5 * in_p
+        from_p = p_p @ shift
+        value = 0.5 * (np.sum(p_p * c_q) - len(m_q) + from_p @ shift + log_p - log_q)
+        return float(value), ((u_q - m_q) @ (p_p - p_q) + from_p) / len(u_q)
 
     def look(self, u_q, u_p, generator):
         """What the methods below take: blurred draws, and the log-ratio of the Gaussians there.
@@ -151,7 +146,7 @@ class Discriminator:
         return loss
 
     def divergence(self, seen, u_q):
-        """½[KL(q‖p) + KL(p‖q)], and its gradients.
+        """KL(q‖p), and its gradient with T and p held fixed.
 
         Parameters
         ----------
@@ -163,18 +158,13 @@ class Discriminator:
         -------
         value : float
             In nats.
-        d_u_q, d_u_p : ndarray of shape (n_draws, n_inducing)
-        d_mean_p, d_covariance_p : ndarray
-            In the moments of the prior.
+        d_u_q : ndarray of shape (n_draws, n_inducing)
         """
-        value, d_u_q, d_mean_p, d_covariance_p = self.gaussian_divergence(u_q)
+        value, d_u_q = self.gaussian_divergence(u_q)
         n = len(u_q)
-        kept = self.network.forward(self.theta, seen[0])
-        d_out = np.full((2 * n, 1), -0.5 / n, self.theta.dtype)
-        d_out[:n] *= -1.0
-        d_u = self.network.adjoint(self.theta, kept, d_out)
-        value += float(d_out[:, 0] @ kept[-1][:, 0])
-        return value, d_u_q + d_u[:n], d_u[n:], d_mean_p, d_covariance_p
+        kept = self.network.forward(self.theta, seen[0][:n])
+        d_u = self.network.adjoint(self.theta, kept, np.full((n, 1), 1.0 / n, self.theta.dtype))
+        return value + float(kept[-1].mean()), d_u_q + d_u
 
     def state(self):
         """Copy of what training changes, but for the moments of Adam."""

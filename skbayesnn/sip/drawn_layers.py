@@ -91,7 +91,7 @@ def read_out_adjoint(hidden, d_values, weights, d_hidden, d_bias):
 
 
 @kernel
-def features_adjoint(hidden, d_features, d_means, d_units, mean, scale, d_hidden, d_bias, d_scale):
+def features_adjoint(hidden, d_features, d_means, mean, scale, d_hidden, d_bias, d_scale):
     """Adjoint of ``hidden @ mean`` and of ``scale * hidden``, through the last :func:`bias_leaky`.
 
     Parameters
@@ -102,15 +102,12 @@ def features_adjoint(hidden, d_features, d_means, d_units, mean, scale, d_hidden
         In ``scale * hidden``, the units of all draws in a row.
     d_means : ndarray of shape (n_draws, n_rows)
         In ``hidden @ mean``.
-    d_units : ndarray of shape (n_draws, n_last, width)
-        More gradient in ``hidden``, at its last rows.
     mean, scale : ndarray of shape (width,)
     d_hidden, d_bias, d_scale : ndarray
         Set, in the shapes of ``hidden``, of the biases (n_draws, width) and of ``scale``.
         The first is the gradient before bias and leaky ReLU.
     """
     one, slope = hidden.dtype.type(1.0), hidden.dtype.type(SLOPE)
-    begin = hidden.shape[1] - d_units.shape[1]
     width = hidden.shape[2]
     d_bias[:] = 0
     d_scale[:] = 0
@@ -122,8 +119,6 @@ def features_adjoint(hidden, d_features, d_means, d_units, mean, scale, d_hidden
                 of_feature = hidden.dtype.type(d_features[i, s * width + j])
                 d_scale[j] += of_feature * h
                 g = of_feature * scale[j] + d * mean[j]
-                if i >= begin:
-                    g += d_units[s, i - begin, j]
                 g *= one if h > 0 else slope
                 d_hidden[s, i, j] = g
                 d_bias[s, j] += g

@@ -9,17 +9,22 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, FloatArray, Schedule, Seed
-from skbayesnn._validation import check_sample_weight
 from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.sip._base import SIPBase, automatic
+from skbayesnn.sip.targets import SeveralTargets
 from skbayesnn.training.settings import training_settings
 
 
 class SIPRegressor(
-    SIPBase, CallbackSupportMixin, ProbabilisticRegressorMixin, RegressorMixin, BaseEstimator
+    SeveralTargets,
+    SIPBase,
+    CallbackSupportMixin,
+    ProbabilisticRegressorMixin,
+    RegressorMixin,
+    BaseEstimator,
 ):
     """Sparse implicit process regressor: predictive distributions of any shape.
 
@@ -101,6 +106,9 @@ class SIPRegressor(
         Standardise the inputs inside.
     normalize_y : bool, default=True
         Standardise the targets inside. All outputs are in the units of y either way.
+    n_jobs : int or None, default=None
+        Cores to use; None for one, or what a joblib context says. The result does not depend
+        on it. Several targets are fitted at the same time; a single one takes one core.
     random_state : int, numpy.random.RandomState or None, default=None
         Seed of all that is random.
 
@@ -108,13 +116,13 @@ class SIPRegressor(
     ----------
     inducing_inputs_ : ndarray of shape (n_inducing, `n_features_in_`)
         Where the inducing inputs ended, in the units of X.
-    noise_variance_ : float
+    noise_variance_ : float, or ndarray of shape (n_targets,)
         Noise variance in the squared units of y.
     loss_curve_ : list of float
         Minus the objective, a row, in nats of the standardised target, of each epoch. Those with
         all rows, after early stopping, come last.
     divergence_curve_ : list of float
-        ½[KL(q‖p) + KL(p‖q)] of the inducing values, in nats, of each epoch.
+        KL(q‖p) of the inducing values, in nats, of each epoch.
     discriminator_loss_curve_ : list of float
         Mean logistic loss of the classifier, of each epoch; ln 2 where draws of the posterior
         and of the prior cannot be told apart, 0 where they always can.
@@ -125,6 +133,10 @@ class SIPRegressor(
         Epochs run.
     n_samples_seen_ : int
         Rows that the prior is weighed against: the sum of the weights.
+    estimators_ : list of SIPRegressor
+        The fitted members, one a target, where y has several. Each has the attributes above;
+        of these only `noise_variance_`, `n_samples_seen_` and the largest `n_iter_` are then
+        here.
     n_features_in_ : int
         Number of inputs.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -137,16 +149,22 @@ class SIPRegressor(
 
     Notes
     -----
+    Several targets have a fit each, with the same seed: the law of a target is that of a fit to it
+    alone. In a common posterior every draw would have to explain all targets of a row at once, and
+    the few draws that do are what makes training noisy.
+
     Departures from the paper. The expectation over f given u in its objective is taken
     exactly, and so is that over the last layer of the "bnn" prior, whose hidden networks keep
     their noise: the prior is that of `n_draws` / 5 networks, each as likely as the others, with
     weights that follow the learned means and scales. The classifier is a Gaussian discriminant
     with running moments plus a network, and sees inducing values with the noise of y added:
     without, it tells posterior from prior at once, and its divergence is far too small. The
-    prior follows the gradient of both divergences, not of one. The prior's parameters have a
-    prior of their own, α rises, the inducing inputs have four times the learning rate, and
-    predictions are widened to what rows held out from training ask for: the noise variance, and
-    the distances between the draws of the inducing values.
+    divergence is KL(q‖p) in place of the mean of both, and the posterior makes whitened inducing
+    values: with both divergences prior and posterior chased each other where the noise was
+    small, and training left the data. The prior's parameters have a prior of their own, α rises,
+    the inducing inputs have four times the learning rate, and predictions are widened to what
+    rows held out from training ask for: the noise variance, and the distances between the draws
+    of the inducing values.
 
     Fits of a few hundred rows differ from seed to seed: :class:`~skbayesnn.EnsembleRegressor`
     pools several. Where intervals fail: beyond the rows those of 90 % covered 0.14 and 0.26, in a
@@ -202,6 +220,7 @@ class SIPRegressor(
         point_estimate: Literal["mean", "median"] = "mean",
         normalize_X: bool = True,
         normalize_y: bool = True,
+        n_jobs: int | None = None,
         random_state: Seed = None,
     ) -> None:
         self.prior = prior
@@ -228,6 +247,7 @@ class SIPRegressor(
         self.point_estimate = point_estimate
         self.normalize_X = normalize_X
         self.normalize_y = normalize_y
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     @with_callbacks
@@ -239,7 +259,7 @@ class SIPRegressor(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array-like of shape (n_samples,), default=None
             A weight of k counts as k equal rows, and a weight of 0 as none.
 
@@ -264,7 +284,12 @@ class SIPRegressor(
             be, or the posterior of the inducing values left the prior.
         """
         self._check_parameters()
-        self._learn(*self._checked(X, y, sample_weight, True))
+        X, y, weights = self._checked(X, y, sample_weight, True)
+        self._forget()
+        if y.ndim == 1:
+            self._learn(X, y, weights)
+        else:
+            self._fit_targets(X, y, weights)
         return self
 
     @one_blas_thread
@@ -282,7 +307,7 @@ class SIPRegressor(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array-like of shape (n_samples,), default=None
             A weight of k counts as k equal rows, and a weight of 0 as none.
 
@@ -296,10 +321,17 @@ class SIPRegressor(
             A constructor parameter is outside its range.
         FloatingPointError
             A step was not finite; the model is as it was before the call.
+        ValueError
+            The number of targets differs from that of the first call.
         """
         self._check_parameters()
-        first = not hasattr(self, "_inference")
+        first = not self._started()
         X, y, weights = self._checked(X, y, sample_weight, first)
+        if not first:
+            self._check_n_targets(y)
+        if y.ndim > 1:
+            self._stream_targets(X, y, weights, first)
+            return self
         settings = training_settings(self, len(y), automatic(len(y)))
         if first:
             start, self._generator = spawn_generators(self.random_state, 2)
@@ -323,17 +355,8 @@ class SIPRegressor(
         self._publish()
         return self
 
-    def _checked(self, X, y, sample_weight, first):
-        """Rows that have a weight, their targets and weights."""
-        X, y = validate_data(
-            self, X, y, dtype=np.float64, order="C", y_numeric=True, reset=first,
-            ensure_min_samples=2 if first else 1,
-        )  # fmt: skip
-        rows, weights = check_sample_weight(sample_weight, X)
-        return X[rows], y[rows].astype(np.float64), weights
-
     @one_blas_thread
-    def predict_distribution(self, X: ArrayLike) -> PredictiveMixture:
+    def predict_distribution(self, X: ArrayLike) -> PredictiveMixture | list[PredictiveMixture]:
         """Predictive distribution, a Gaussian component for each draw of the inducing values.
 
         Parameters
@@ -342,11 +365,14 @@ class SIPRegressor(
 
         Returns
         -------
-        distribution : PredictiveMixture
-            `n_posterior_draws` components of equal weight, noise included, in the units of y.
+        distribution : PredictiveMixture, or list of PredictiveMixture
+            `n_posterior_draws` components of equal weight, noise included, in the units of y;
+            with several targets a list of one mixture a target.
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        if self._y_ndim > 1:
+            return [member.predict_distribution(X) for member in self.estimators_]
         mixture = self._mixture(self._predictor, self._scaled(X))
         return mixture.scaled(self._y_offset, self._y_scale)
 
@@ -367,8 +393,13 @@ class SIPRegressor(
         draws : ndarray of shape (n_rows, n_samples)
             In the units of y. A column is one function at all rows, with independent noise
             added; each row by itself follows `predict_distribution`.
+
+        Raises
+        ------
+        ValueError
+            The model has several targets.
         """
-        check_is_fitted(self)
+        self._refuse_several_targets("sample_y")
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         (generator,) = spawn_generators(random_state, 1)
         f = self._predictor.functions(self._scaled(X), n_samples, generator)
@@ -391,8 +422,13 @@ class SIPRegressor(
         -------
         draws : ndarray of shape (n_rows, n_samples)
             In the units of y.
+
+        Raises
+        ------
+        ValueError
+            The model has several targets: call the method of a member of ``estimators_``.
         """
-        check_is_fitted(self)
+        self._refuse_several_targets("sample_prior")
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         (generator,) = spawn_generators(random_state, 1)
         f = self._predictor.prior_functions(self._scaled(X), n_samples, generator)

@@ -17,7 +17,8 @@ class SparseImplicitProcess:
     """Prior process, posterior of the inducing values, inducing inputs and noise.
 
     The posterior q(u) is a network whose inputs are 100 standard normal variables (the scales
-    that the paper learns for them are in the first layer's weights here).
+    that the paper learns for them are in the first layer's weights here), and whose outputs are
+    whitened inducing values (``conditional.py``).
 
     Parameters
     ----------
@@ -71,7 +72,7 @@ class SparseImplicitProcess:
             "log noise variance": 1,
         }
         self.theta = np.concatenate(
-            [theta, self._start_posterior(theta, Z, generator), Z.ravel(), [np.log(noise_variance)]]
+            [theta, self._start_posterior(generator), Z.ravel(), [np.log(noise_variance)]]
         ).astype(dtype)
         self.prior.hyper_scales = self.prior.hyper_scales.astype(dtype)
         self.gradient = np.zeros_like(self.theta)
@@ -83,22 +84,24 @@ class SparseImplicitProcess:
         b = a + self.posterior.n_parameters
         return vector[:a], vector[a:b], vector[b:-1].reshape(self.n_inducing, -1), vector[-1:]
 
-    def _start_posterior(self, theta, Z, generator):
+    def _start_posterior(self, generator):
         """A posterior with the first two moments of the prior, so that it starts as smooth.
 
-        The last layer maps whitened hidden units to combinations of prior draws.
+        Whitened inducing values: of mean zero and, as far as the hidden units go, variance one and
+        without correlation.
         """
         phi = self.posterior.start(generator)
         noise = generator.standard_normal((1000, N_POSTERIOR_NOISE))
         hidden = self.posterior.forward(phi, noise)[-2]
         weights, bias = self.posterior.layers(phi)[-1]
-        n_draws = len(weights)
-        drawn = self.prior.noise_of_functions(generator, n_draws, self.networks)
-        f = self.prior.functions(theta, Z, drawn)
         _, scales, directions = np.linalg.svd(hidden - hidden.mean(axis=0), full_matrices=False)
         whiten = directions.T / np.maximum(scales, 1e-3 * scales[0]) * np.sqrt(len(hidden))
-        weights[:] = whiten @ ((f - f.mean(axis=0)) / np.sqrt(max(n_draws - 1.0, 1.0)))
-        bias[:] = f.mean(axis=0) - hidden.mean(axis=0) @ weights
+        mixed = generator.standard_normal((max(weights.shape), min(weights.shape)))
+        mixed = np.linalg.qr(mixed)[0]
+        if mixed.shape != weights.shape:
+            mixed = mixed.T * np.sqrt(weights.shape[1] / weights.shape[0])
+        weights[:] = whiten @ mixed
+        bias[:] = -hidden.mean(axis=0) @ weights
         return phi
 
     def jitter_at(self, log_noise):
@@ -111,7 +114,7 @@ class SparseImplicitProcess:
         return max(self.jitter, 0.01 * float(np.exp(log_noise)))
 
     def draw_posterior(self, generator, n_draws, phi):
-        """Arrays of the posterior's network, the draws of u (n_draws, n_inducing) last."""
+        """Arrays of the posterior's network, whitened draws of u (n_draws, n_inducing) last."""
         noise = normals_like(generator, (n_draws, N_POSTERIOR_NOISE), self.dtype)
         return self.posterior.forward(phi, noise)
 
@@ -136,7 +139,7 @@ class SparseImplicitProcess:
         Returns
         -------
         loss, divergence : float
-            The loss, and its KL terms in nats (without β).
+            The loss, and its KL term in nats (without β).
         """
         theta, phi, Z, log_noise = self.parts(self.theta)
         d_theta, d_phi, d_Z, d_log_noise = self.parts(self.gradient)
@@ -149,28 +152,30 @@ class SparseImplicitProcess:
         mean, features = self.prior.moments(theta, np.concatenate([X, Z]), noise)
         f_z = self.prior.draws(theta, len(Z), n_draws, generator)
         kept = self.draw_posterior(generator, n_draws, phi)
-        u = kept[-1]
+        w = kept[-1].astype(np.float64)
         blur = float(np.exp(0.5 * log_noise[0])) if self.blur is None else self.blur
         conditional = FeatureConditional(
             mean[n:], features[n:], self.jitter_at(float(log_noise[0]))
         )
+        u = conditional.values(w).astype(self.dtype)
+        # Of whitened values the prior is the same whatever its parameters, but for its shape:
+        # the divergence is the posterior's concern alone.
         discriminator.learn_moments(u, mean[n:], conditional.covariance_z, blur)
         seen = discriminator.look(u, f_z, generator)
         learn(seen)
-        coefficients = conditional.coefficients(u)
         fit, d_means, d_variances, d_noise = power_log_likelihood(
-            y, *conditional.moments(mean[:n], features[:n], coefficients), float(log_noise[0]),
+            y, *conditional.moments(mean[:n], features[:n], w), float(log_noise[0]),
             self.alpha, weights,
         )  # fmt: skip
-        divergence, kl_u, kl_f, kl_mean, kl_covariance = discriminator.divergence(seen, u)
+        divergence, kl_u = discriminator.divergence(seen, u)
         weight = kl_weight / n_total
-        d_mean, d_features, d_u = conditional.adjoint(
-            coefficients, d_means * (-1.0 / n), d_variances * (-1.0 / n), weight * kl_covariance
+        d_mean, d_features, d_w = conditional.adjoint(
+            w, d_means * (-1.0 / n), d_variances * (-1.0 / n)
         )
-        d_mean[n:] += weight * kl_mean
-        d_u += weight * kl_u
-        d_Z[:] = self.prior.adjoint(theta, d_mean, d_features, weight * kl_f, d_theta)
-        self.posterior.adjoint(phi, kept, d_u.astype(self.dtype), d_phi)
+        d_w += weight * kl_u @ conditional.factor
+        d_mean = np.concatenate([d_mean, np.zeros(len(Z))])
+        d_Z[:] = self.prior.adjoint(theta, d_mean, d_features, len(Z), d_theta)
+        self.posterior.adjoint(phi, kept, d_w.astype(self.dtype), d_phi)
         d_log_noise[0] = -d_noise / n
         penalty, d_penalty = self.prior.hyperprior(theta)
         d_theta += self.hyperprior_weight / n_total * d_penalty

@@ -1,6 +1,6 @@
 """The terms of the objective, eq. 12 of the paper, with their gradients.
 
-    (1/α) Σ_i w_i log (1/S) Σ_s E[p(y_i | f_i)^α | u_s] − β · ½ [KL(q‖p) + KL(p‖q)]
+    (1/α) Σ_i w_i log (1/S) Σ_s E[p(y_i | f_i)^α | u_s] − β · KL(q‖p)
 
 with w_i the weight of a row, one in the paper.
 
@@ -9,7 +9,7 @@ u_s and y_i given f_i are Gaussian:
 
     E[N(y; f, σ²)^α] = (2πσ²)^((1−α)/2) α^(−½) N(y; m, v + σ²/α),    f ~ N(m, v).
 
-The divergence is in ``discriminator.py``.
+The divergence, which the paper takes as ½ [KL(q‖p) + KL(p‖q)], is in ``discriminator.py``.
 """
 
 import numpy as np

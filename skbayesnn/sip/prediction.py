@@ -39,16 +39,17 @@ class Predictor:
             self.networks = self.prior.draw_noise(fixed, model.n_draws, np.float64)
         ((mean, features),) = self._prior_moments(self.Z)
         self.conditional = FeatureConditional(mean, features, model.jitter_at(log_noise[0]))
-        u = self._network(np.random.default_rng(seed), n_components)
-        self.mean_u = u.mean(axis=0)
-        self.coefficients = self.conditional.coefficients(self._spread_out(u))
+        w = self._network(np.random.default_rng(seed), n_components)
+        self.mean_w = w.mean(axis=0)
+        self.w = self._spread_out(w)
 
     def _network(self, generator, n):
+        """Whitened draws of u."""
         noise = generator.standard_normal((n, N_POSTERIOR_NOISE))
         return self.posterior.forward(self.phi, noise)[-1]
 
-    def _spread_out(self, u):
-        return self.mean_u + self.spread * (u - self.mean_u)
+    def _spread_out(self, w):
+        return self.mean_w + self.spread * (w - self.mean_w)
 
     def _blocks(self, X):
         return [X[begin : begin + _ROWS_AT_ONCE] for begin in range(0, len(X), _ROWS_AT_ONCE)]
@@ -64,14 +65,14 @@ class Predictor:
     def moments(self, X):
         """Means (n_rows, n_components) of f given each draw of u, and variances (n_rows,)."""
         # One at a time: the conditional keeps what its adjoint would need.
-        blocks = [self.conditional.moments(*b, self.coefficients) for b in self._prior_moments(X)]
+        blocks = [self.conditional.moments(*b, self.w) for b in self._prior_moments(X)]
         self.conditional.kept = None
         return np.concatenate([m.T for m, _ in blocks]), np.concatenate([v for _, v in blocks])
 
     def functions(self, X, n, generator):
         """Joint draws of f from the posterior; (n_rows, n)."""
-        u = self._spread_out(self._network(generator, n))
-        draw = self.conditional.drawer(u, generator)
+        w = self._spread_out(self._network(generator, n))
+        draw = self.conditional.drawer(w, generator)
         return np.concatenate([draw(*block).T for block in self._prior_moments(X)])
 
     def prior_functions(self, X, n, generator):

@@ -15,7 +15,7 @@ Gaussian, so that its last layer is integrated,
 
 E and Cov over the networks: n of them give it rank n (width + 1), where n draws of the functions
 give rank n − 1. It comes as features φ, one row an input: the covariance is φ(x)·φ(x').
-``adjoint`` takes gradients in these moments, and in ``draws``, back to the parameters.
+``adjoint`` takes gradients in these moments back to the parameters.
 
 The networks of the first process keep their noise z from the first step to the last prediction:
 the prior is that of a few networks, each as likely as the others, whose weights m + s z follow
@@ -260,10 +260,9 @@ class BNNPrior(Prior):
         f = np.matmul(noise[:, :, :-1] * s_v, second.transpose(0, 2, 1))
         f += self.through_means[:, None, -n_wanted:] + m_c
         f += s_c * noise[:, :, -1:]
-        self.noise_of_draws = noise
         return f.reshape(-1, n_wanted)[:n_draws]
 
-    def adjoint(self, theta, d_mean, d_features, d_draws, gradient):
+    def adjoint(self, theta, d_mean, d_features, n_wanted, gradient):
         """Gradient in the parameters, into ``gradient``, and in the last rows of X.
 
         Parameters
@@ -271,7 +270,8 @@ class BNNPrior(Prior):
         theta : ndarray of shape (n_parameters,)
         d_mean : ndarray of shape (n_rows,)
         d_features : ndarray of shape (n_rows, n_features)
-        d_draws : ndarray of shape (n_draws, n_wanted)
+        n_wanted : int
+            How many rows of X.
         gradient : ndarray of shape (n_parameters,)
             Overwritten.
 
@@ -280,26 +280,17 @@ class BNNPrior(Prior):
         d_X : ndarray of shape (n_wanted, n_inputs)
         """
         X, noise = self.kept
-        n, dtype, n_wanted = len(noise), theta.dtype, d_draws.shape[1]
+        n, dtype = len(noise), theta.dtype
         first, second = self._buffers["first"], self._buffers["second"]
         w_1, _, w_2, _ = self._views(self._buffers["weights"])
         m_v, s_v, _, s_c = self._last(theta)
         d_weights = self.buffer("d_weights", (n, self.n_hidden), dtype)
         d_w_1, d_b_1, d_w_2, d_b_2 = self._views(d_weights)
-        # The draws, as many of each network.
-        each = self.noise_of_draws
-        d_each = np.zeros((n * each.shape[1], n_wanted), dtype)
-        d_each[: len(d_draws)] = d_draws
-        d_each = d_each.reshape(n, each.shape[1], n_wanted)
-        d_s_v = np.einsum("nrj,nrj->j", each[:, :, :-1], d_each @ second[:, -n_wanted:])
-        d_units = np.matmul(d_each.transpose(0, 2, 1), each[:, :, :-1] * s_v)
-        # The moments.
         d_means = centred_adjoint(d_mean, d_features[:, n * self.width : -1].T, n).astype(dtype)
-        d_means[:, -n_wanted:] += d_each.sum(axis=1)
         d_hidden = self.buffer("d_hidden", second.shape, dtype)
         d_scale = np.empty(self.width, dtype)
         scale = s_v * dtype.type(1 / np.sqrt(n))
-        features_adjoint(second, d_features, d_means, d_units, m_v, scale, d_hidden, d_b_2, d_scale)
+        features_adjoint(second, d_features, d_means, m_v, scale, d_hidden, d_b_2, d_scale)
         d_m_v = d_means.ravel() @ second.reshape(-1, self.width)
         np.matmul(first.transpose(0, 2, 1), d_hidden, out=d_w_2)
         # ``second`` is not needed any more: its memory takes the next gradient.
@@ -313,7 +304,7 @@ class BNNPrior(Prior):
             d_weights, means[: self.n_hidden], scales[: self.n_hidden],
         )  # fmt: skip
         means[self.n_hidden : -1], means[-1] = d_m_v, d_means.sum()
-        scales[self.n_hidden : -1] = d_s_v * s_v + d_scale * scale
-        scales[-1] = s_c * (d_features[:, -1].sum() + np.sum(d_each * each[:, :, -1:]))
+        scales[self.n_hidden : -1] = d_scale * scale
+        scales[-1] = s_c * d_features[:, -1].sum()
         wanted = d_first[:, len(X) - n_wanted :]
         return np.matmul(wanted, w_1.transpose(0, 2, 1)).sum(axis=0)

@@ -85,12 +85,10 @@ class SamplerPrior(Prior):
         """The functions themselves, as :meth:`BNNPrior.draws`."""
         return self.drawn[:n_draws, -n_wanted:]
 
-    def adjoint(self, theta, d_mean, d_features, d_draws, gradient):
+    def adjoint(self, theta, d_mean, d_features, n_wanted, gradient):
         """Gradients, as :meth:`BNNPrior.adjoint`."""
         X, noise = self.kept
-        n_wanted = d_draws.shape[1]
         d_f = centred_adjoint(d_mean, d_features.T, len(noise) - 1.0).astype(theta.dtype)
-        d_f[: len(d_draws), -n_wanted:] += d_draws
         w_1, _, _, w_2, _, v, _ = self._views(theta)
         d_w_1, d_u, d_b_1, d_w_2, d_b_2, d_v, d_c = self._views(gradient)
         first, second = self._buffers["first"], self._buffers["second"]
