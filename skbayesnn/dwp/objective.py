@@ -12,10 +12,11 @@ import numpy as np
 
 from skbayesnn.dwp import gaussian, wishart
 from skbayesnn.dwp.layers import condition, condition_adjoint, features, features_adjoint
+from skbayesnn.dwp.likelihoods import LIKELIHOODS, LOG_2PI, TRAINING_NODES
 from skbayesnn.dwp.output import grams_adjoint, output, output_adjoint, output_divergence
 from skbayesnn.numerics.random import quick_normals
 
-LOG_2PI = np.log(2 * np.pi)
+__all__ = ["LOG_2PI", "LayerSizes", "Noise", "Pass", "draw_noise", "loss_and_gradient", "predict"]
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class LayerSizes:
     Attributes
     ----------
     n_inputs, n_targets : int
+        Of functions: targets, or what classes take.
     n_inducing : int
         P.
     freedom : int
@@ -32,6 +34,8 @@ class LayerSizes:
     n_layers : int
         Hidden layers L; with none the model is a sparse Gaussian process.
     posterior : {"ab-gw", "a-gw", "gw", "dgp"}
+    likelihood : {"gaussian", "softmax"}, default="gaussian"
+        Law of the target given the functions.
     """
 
     n_inputs: int
@@ -40,6 +44,7 @@ class LayerSizes:
     freedom: int
     n_layers: int
     posterior: str
+    likelihood: str = "gaussian"
 
     def shapes(self):
         """Names and shapes of all parameters, in order.
@@ -53,7 +58,7 @@ class LayerSizes:
             "log_length_scales": (self.n_inputs,),
             "log_lengths": (self.n_layers,),
             "log_heights": (self.n_layers + 1,),
-            "log_noise": (self.n_targets,),
+            "log_noise": (self.law.n_noises(self.n_targets),),
             "root": (self.n_targets, self.n_inducing, self.n_inducing),
             "values": (self.n_targets, self.n_inducing),
         }
@@ -61,6 +66,11 @@ class LayerSizes:
         for k in range(self.n_layers):
             shapes.update({f"{name}_{k}": shape for name, shape in layer.items()})
         return shapes
+
+    @property
+    def law(self):
+        """The likelihood."""
+        return LIKELIHOODS[self.likelihood]
 
     @property
     def family(self):
@@ -97,20 +107,28 @@ class LayerSizes:
 
 @dataclass
 class Noise:
-    """The random numbers of one evaluation: draws of Gram matrices, features of rows."""
+    """The random numbers of one evaluation: Gram matrices, features of rows, the law's nodes."""
 
     uniform: np.ndarray  # (n_layers, n_draws, r)
     normal: np.ndarray  # (n_layers, n_draws, P, r)
     rows: np.ndarray  # (n_layers, n_draws, n or 1, ν)
+    nodes: np.ndarray | None = None  # (n_draws, n_targets, n_nodes, 1)
 
     def only(self, d):
         """The numbers of draw d alone."""
         part = slice(d, d + 1)
-        return Noise(self.uniform[:, part], self.normal[:, part], self.rows[:, part])
+        nodes = None if self.nodes is None else self.nodes[part]
+        return Noise(self.uniform[:, part], self.normal[:, part], self.rows[:, part], nodes)
+
+    def nodes_of(self, d):
+        """The law's nodes of draw d."""
+        return None if self.nodes is None else self.nodes[d]
 
 
-def draw_noise(sizes, generator, n_draws, n_rows):
+def draw_noise(sizes, generator, n_draws, n_rows, n_nodes=TRAINING_NODES):
     """Random numbers for ``n_draws`` draws and ``n_rows`` rows.
+
+    ``n_nodes`` is of the likelihood, a draw.
 
     Returns
     -------
@@ -122,9 +140,11 @@ def draw_noise(sizes, generator, n_draws, n_rows):
     normal = generator.standard_normal((n_layers, n_draws, a.n_inducing, rank))
     shape = (n_layers, n_draws, n_rows, a.freedom)
     # One row is what predictions keep; the many of a training step need no more than 16 bits.
-    if n_rows == 1:
-        return Noise(uniform, normal, generator.standard_normal(shape))
-    return Noise(uniform, normal, quick_normals(generator, shape).astype(float))
+    rows = generator.standard_normal(shape) if n_rows == 1 else None
+    if rows is None:
+        rows = quick_normals(generator, shape).astype(float)
+    nodes = a.law.draw_nodes(generator, n_draws if n_layers else 1, a.n_targets, n_nodes)
+    return Noise(uniform, normal, rows, nodes)
 
 
 class Pass:
@@ -196,6 +216,13 @@ class Pass:
             grams = outputs[0].gram, outputs[0].cross
             self.n_failures += outputs[-1].n_failures
         return conditionals, outputs
+
+    def expected(self, outputs, d, y, weights):
+        """What the likelihood makes of the outputs of draw d, an Expected."""
+        means = np.stack([o.mean for o in outputs], axis=1)
+        variances = np.stack([o.variance for o in outputs], axis=1)
+        nodes = self.noise.nodes_of(d)
+        return self.a.law.expected(means, variances, y, weights, self.p["log_noise"], nodes)
 
 
 class HiddenAdjoint:
@@ -283,14 +310,16 @@ def predict(sizes, parameters, X, noise):
     return out[0], out[1]
 
 
-def loss_and_gradient(sizes, theta, X, y, weights, noise, n_total, prior_weight=1.0):
+def loss_and_gradient(sizes, theta, X, y, weights, noise, n_total, prior_weight=1.0, *, sites=None):
     """−ELBO a row, with its gradient.
 
     Parameters
     ----------
     sizes : LayerSizes
     theta : ndarray of shape (n_parameters,)
-    X, y : ndarray of shapes (n, n_inputs) and (n, n_targets)
+    X : ndarray of shape (n, n_inputs)
+    y : ndarray of shape (n, n_targets) or (n, n_classes)
+        Targets as the likelihood wants them.
     weights : ndarray of shape (n,)
         How many rows each stands for, over the mean of that in the whole table.
     noise : Noise
@@ -298,6 +327,8 @@ def loss_and_gradient(sizes, theta, X, y, weights, noise, n_total, prior_weight=
         Rows that the divergences are weighed against.
     prior_weight : float, default=1.0
         Factor on the divergences.
+    sites : Sites, optional
+        Takes what a natural-gradient step of the pseudo-observations needs.
 
     Returns
     -------
@@ -313,27 +344,24 @@ def loss_and_gradient(sizes, theta, X, y, weights, noise, n_total, prior_weight=
     g = a.views(gradient)
     run = Pass(a, p, X, noise)
     n, weight = len(X), prior_weight / n_total
-    share = 1.0 / run.n_draws  # of a draw in the mean over draws
-    precision = np.exp(-p["log_noise"])
-    mean_weight = weights.mean()
-    loss = 0.5 * mean_weight * (LOG_2PI * a.n_targets + p["log_noise"].sum())
-    g["log_noise"] += 0.5 * mean_weight
+    share, loss = 1.0 / run.n_draws, 0.0  # of a draw in the mean over draws
 
     hidden = HiddenAdjoint(run, g)
     for d in range(run.n_draws):
         conditionals, outputs = run.forward(d)
+        expected = run.expected(outputs, d, y, weights)
+        loss += share / n * expected.loss
+        g["log_noise"] += share / n * expected.d_log_noise
+        if sites is not None:
+            sites.add(outputs, expected, share * n_total / n, weights.sum())
         d_gram, d_cross = 0.0, 0.0
         for t, o in enumerate(outputs):
-            residual = o.mean - y[:, t]
-            squares = weights @ (residual**2 + o.variance)
-            loss += 0.5 * share / n * precision[t] * squares
-            g["log_noise"][t] -= 0.5 * share / n * precision[t] * squares
             value, d_precision, d_values = output_divergence(o)
             loss += share / n_total * value
             d_root, d_values, part_gram, part_cross, d_log_height = output_adjoint(
                 o,
-                share / n * precision[t] * weights * residual,
-                0.5 * share / n * precision[t] * weights,
+                share / n * expected.d_means[:, t],
+                share / n * expected.d_variances[:, t],
                 share * weight * d_precision,
                 share * weight * d_values,
             )

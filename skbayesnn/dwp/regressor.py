@@ -5,14 +5,15 @@ from typing import Literal, Self
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, FloatArray, Schedule, Seed
-from skbayesnn._validation import check_parameters
+from skbayesnn._validation import check_parameters, check_sample_weight
 from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.dwp.fitting import Training
-from skbayesnn.dwp.plan import CONSTRAINTS
+from skbayesnn.dwp.plan import REGRESSION_CONSTRAINTS
+from skbayesnn.dwp.scales import Scales
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture
@@ -237,6 +238,24 @@ class DeepWishartRegressor(
         tags.target_tags.multi_output = True
         return tags
 
+    def _validated(self, X, y, sample_weight, reset):
+        """Rows that have a weight, and their weights."""
+        X, y = validate_data(
+            self, X, y, dtype=np.float64, order="C", y_numeric=True, multi_output=True, reset=reset
+        )
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = column_or_1d(y, warn=True)
+        n_targets = 1 if y.ndim == 1 else y.shape[1]
+        if not reset and n_targets != self._model.scales.n_targets:
+            raise ValueError(
+                f"y has {n_targets} targets, but {self._model.scales.n_targets} at the first call."
+            )
+        rows, weights = check_sample_weight(sample_weight, X)
+        return X[rows], y[rows].astype(np.float64), weights
+
+    def _scales(self, X, y, weights):
+        return Scales(X, y, weights, self.normalize_X, self.normalize_y)
+
     @with_callbacks
     @whole_or_not_at_all
     @one_blas_thread
@@ -267,7 +286,7 @@ class DeepWishartRegressor(
             A Gram matrix was numerically singular and had to be made regular, or the learning
             rate was cut.
         """
-        check_parameters(self, CONSTRAINTS)
+        check_parameters(self, REGRESSION_CONSTRAINTS)
         X, y, weights = self._validated(X, y, sample_weight, reset=True)
         self._fit_rows(X, y, weights)
         return self
@@ -301,7 +320,7 @@ class DeepWishartRegressor(
         ValueError
             The number of targets differs from that of the first call.
         """
-        check_parameters(self, CONSTRAINTS)
+        check_parameters(self, REGRESSION_CONSTRAINTS)
         first = not hasattr(self, "_model")
         X, y, weights = self._validated(X, y, sample_weight, reset=first)
         self._fit_batch(X, y, weights, first)
