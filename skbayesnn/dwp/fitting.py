@@ -125,6 +125,7 @@ class Training:
             n_layers=self.n_layers,
             degrees_of_freedom=self.degrees_of_freedom,
             posterior=self.posterior,
+            own_scale=getattr(self, "own_scale", False),
             n_posterior_draws=self.n_posterior_draws,
         )  # fmt: skip
 

@@ -65,9 +65,9 @@ class Inference(GradientModel):
         blocks = {k: size for k, size in blocks.items() if size}
         rates = dict.fromkeys(blocks, self.rate)
         for k in blocks:
-            if k in self.frozen:
+            if k in self.frozen or k.startswith("scale_base"):
                 rates[k] = 0.0
-            elif k.startswith(("left", "right")):
+            elif k.startswith(("left", "right", "scale")) and "logit" not in k:
                 rates[k] *= MATRIX_RATE
             elif k in ("inducing", "log_length_scales"):
                 rates[k] *= min(1.0, FEW_INPUTS / sizes.n_inputs)

@@ -27,6 +27,8 @@ class Model:
     plan : Plan
     n_layers, degrees_of_freedom, n_posterior_draws : int
     posterior : str
+    own_scale : bool
+        Whether the posterior has a scale matrix of its own.
     generators : list of at least three numpy.random.Generator
         For the start, the training, and the draws that predictions mix.
 
@@ -45,7 +47,7 @@ class Model:
 
     def __init__(
         self, scales, X, Y, weights, plan, generators, *,
-        n_layers, degrees_of_freedom, posterior, n_posterior_draws,
+        n_layers, degrees_of_freedom, posterior, own_scale, n_posterior_draws,
     ):  # fmt: skip
         self.scales = scales
         self.sizes = a = LayerSizes(
@@ -56,6 +58,7 @@ class Model:
             n_layers,
             posterior,
             scales.likelihood,
+            own_scale,
         )
         self.theta = np.zeros(a.size())
         exact = plan.output == "exact"

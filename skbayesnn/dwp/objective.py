@@ -14,6 +14,7 @@ from skbayesnn.dwp import gaussian, wishart
 from skbayesnn.dwp.layers import condition, condition_adjoint, features, features_adjoint
 from skbayesnn.dwp.likelihoods import LIKELIHOODS, LOG_2PI, TRAINING_NODES
 from skbayesnn.dwp.output import grams_adjoint, output, output_adjoint, output_divergence
+from skbayesnn.dwp.scale_mixture import mix, mix_adjoint, mixed_divergence
 from skbayesnn.numerics.random import quick_normals
 
 __all__ = ["LOG_2PI", "LayerSizes", "Noise", "Pass", "draw_noise", "loss_and_gradient", "predict"]
@@ -36,6 +37,9 @@ class LayerSizes:
     posterior : {"ab-gw", "a-gw", "gw", "dgp"}
     likelihood : {"gaussian", "softmax"}, default="gaussian"
         Law of the target given the functions.
+    own_scale : bool, default=False
+        Whether the posterior has a scale matrix of its own, see
+        :mod:`skbayesnn.dwp.scale_mixture`.
     """
 
     n_inputs: int
@@ -45,6 +49,7 @@ class LayerSizes:
     n_layers: int
     posterior: str
     likelihood: str = "gaussian"
+    own_scale: bool = False
 
     def shapes(self):
         """Names and shapes of all parameters, in order.
@@ -65,6 +70,10 @@ class LayerSizes:
         layer = self.family.parameter_shapes(self.posterior, self.n_inducing, self.freedom)
         for k in range(self.n_layers):
             shapes.update({f"{name}_{k}": shape for name, shape in layer.items()})
+            if self.own_scale:
+                square = self.n_inducing, self.n_inducing
+                names = f"scale_base_{k}", f"scale_{k}", f"scale_logit_{k}"
+                shapes.update(zip(names, (square, square, (1,)), strict=True))
         return shapes
 
     @property
@@ -178,8 +187,16 @@ class Pass:
 
     def _condition(self, left, right, k):
         c = condition(left, right, self.scale_heights[k])
+        if self.a.own_scale:
+            names = f"scale_base_{k}", f"scale_{k}", f"scale_logit_{k}"
+            c.mixture = mix(c, *(self.p[name] for name in names))
         self.n_failures += c.n_failures
         return c
+
+    def factors(self, c, k, d):
+        """Draw d of S in layer k, for the scale matrix of the prior."""
+        own = self.draws[k].factors[d]
+        return c.mixture.ratio @ own if self.a.own_scale else own
 
     def hidden(self, d):
         """Draw d: conditionals of the hidden layers, and the features after the last.
@@ -194,7 +211,7 @@ class Pass:
         for k in range(self.a.n_layers):
             c = self._condition(left, right, k) if k else self.stem
             conditionals.append(c)
-            left, right = features(c, self.draws[k].factors[d], self._row_noise(k, d))
+            left, right = features(c, self.factors(c, k, d), self._row_noise(k, d))
             left /= self.lengths[k]
             right /= self.lengths[k]
         return conditionals, left, right
@@ -233,10 +250,15 @@ class HiddenAdjoint:
     run : Pass
     gradient : dict of str to ndarray
         Views of the gradient, which is added to.
+    n_total : float
+        Rows that the divergences are weighed against.
+    weight : float
+        Factor on the gradients of the divergences.
     """
 
-    def __init__(self, run, gradient):
-        self.run, self.g = run, gradient
+    def __init__(self, run, gradient, n_total, weight):
+        self.run, self.g, self.n_total, self.weight = run, gradient, n_total, weight
+        self.loss = 0.0
         self.d_factors = [np.empty_like(draws.factors) for draws in run.draws]
         self.d_left, self.d_right = np.zeros_like(run.left), np.zeros_like(run.right)
         self.stem = None
@@ -250,9 +272,12 @@ class HiddenAdjoint:
             g["log_lengths"][k] -= (d_left * left).sum() + (d_right * right).sum()
             d_left = d_left / run.lengths[k]
             d_right = d_right / run.lengths[k]
-            self.d_factors[k][d], *parts = features_adjoint(
-                c, run.draws[k].factors[d], run._row_noise(k, d), d_left, d_right
+            d_draw, *parts = features_adjoint(
+                c, run.factors(c, k, d), run._row_noise(k, d), d_left, d_right
             )
+            if run.a.own_scale:
+                d_draw = self._mixture(c.mixture, k, d, d_draw, parts)
+            self.d_factors[k][d] = d_draw
             if k == 0:  # what all draws share waits for the last of them
                 stem = self.stem
                 self.stem = parts if stem is None else [
@@ -265,21 +290,31 @@ class HiddenAdjoint:
         self.d_left += d_left
         self.d_right += d_right
 
-    def finish(self, n_total, weight):
-        """Add the divergences of the hidden layers, and pass on what draws share.
+    def _mixture(self, m, k, d, d_draw, parts):
+        """Pass on through a scale mixture: to S, to its parameters, and to L in ``parts``."""
+        run, g, draws = self.run, self.g, self.run.draws[k]
+        value, d_divergence, d_ratio = mixed_divergence(m, draws.parameters, run.a.freedom)
+        self.loss += value / (self.n_total * run.n_draws)
+        weight = self.weight / (self.n_total * run.n_draws)
+        for name in run.a.layer_names:
+            g[f"{name}_{k}"] += weight * d_divergence[name]
+        d_ratio = weight * d_ratio + d_draw @ draws.factors[d].T
+        d_factor, d_base, d_raw, d_logit = mix_adjoint(m, d_ratio)
+        g[f"scale_base_{k}"] += d_base
+        g[f"scale_{k}"] += d_raw
+        g[f"scale_logit_{k}"] += d_logit
+        parts[0] = parts[0] + d_factor
+        return m.ratio.T @ d_draw
 
-        Parameters
-        ----------
-        n_total : int
-        weight : float
-            Factor on the gradients of the divergences.
+    def finish(self):
+        """Add the divergences of the hidden layers, and pass on what draws share.
 
         Returns
         -------
         divergence : float
             Of all hidden layers, a row.
         """
-        run, g, p, loss = self.run, self.g, self.run.p, 0.0
+        run, g, p, loss = self.run, self.g, self.run.p, self.loss
         if run.a.n_layers:
             self.d_left, self.d_right, d_log_height = condition_adjoint(run.stem, *self.stem)
             g["log_heights"][0] += d_log_height
@@ -287,11 +322,14 @@ class HiddenAdjoint:
         g["log_length_scales"] -= (self.d_left * run.left).sum(axis=0)
         g["log_length_scales"] -= (self.d_right * run.right).sum(axis=0)
         for k, draws in enumerate(run.draws):
+            for name, part in draws.adjoint(self.d_factors[k]).items():
+                g[f"{name}_{k}"] += part
+            if run.a.own_scale:
+                continue  # the divergence is a draw's
             value, d_divergence = run.a.family.divergence(draws.parameters, run.a.freedom)
-            loss += value / n_total
-            d_data = draws.adjoint(self.d_factors[k])
-            for name in run.a.layer_names:
-                g[f"{name}_{k}"] += d_data[name] + weight / n_total * d_divergence[name]
+            loss += value / self.n_total
+            for name, part in d_divergence.items():
+                g[f"{name}_{k}"] += self.weight / self.n_total * part
         return loss
 
 
@@ -346,7 +384,7 @@ def loss_and_gradient(sizes, theta, X, y, weights, noise, n_total, prior_weight=
     n, weight = len(X), prior_weight / n_total
     share, loss = 1.0 / run.n_draws, 0.0  # of a draw in the mean over draws
 
-    hidden = HiddenAdjoint(run, g)
+    hidden = HiddenAdjoint(run, g, n_total, prior_weight)
     for d in range(run.n_draws):
         conditionals, outputs = run.forward(d)
         expected = run.expected(outputs, d, y, weights)
@@ -373,5 +411,5 @@ def loss_and_gradient(sizes, theta, X, y, weights, noise, n_total, prior_weight=
         g["log_heights"][-1] += d_log_height
         o = outputs[0]
         hidden.add(d, conditionals, o.left, o.right, d_left, d_right)
-    loss += hidden.finish(n_total, prior_weight)
+    loss += hidden.finish()
     return loss, gradient, run.n_failures

@@ -35,6 +35,7 @@ CONSTRAINTS = {
 }
 REGRESSION_CONSTRAINTS = {
     **CONSTRAINTS,
+    "own_scale": BOOLEAN,
     "output": [Options(OUTPUTS)],
     "normalize_y": BOOLEAN,
     "point_estimate": POINT_ESTIMATES,

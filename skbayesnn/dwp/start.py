@@ -25,6 +25,7 @@ from skbayesnn.dwp.factors import cholesky, inverse
 from skbayesnn.dwp.kernels import squared_exponential
 from skbayesnn.dwp.layers import JITTER
 from skbayesnn.dwp.objective import Pass, draw_noise, loss_and_gradient
+from skbayesnn.dwp.scale_mixture import START_LOGIT
 from skbayesnn.dwp.sites import Sites
 
 # Standard deviation of a prior on log height and noise: weak, but it keeps a handful of rows
@@ -249,6 +250,10 @@ def pass_through(sizes, parameters, k, inputs, target, noise):
         u, s, _ = np.linalg.svd(target, full_matrices=False)
         target = u[:, :d] * s[:d]
     observed[:, :d] = target[:, :d]
+    if a.own_scale:
+        parameters[f"scale_base_{k}"][:] = factor
+        parameters[f"scale_{k}"][:] = np.eye(a.n_inducing)
+        parameters[f"scale_logit_{k}"][:] = START_LOGIT
     precision = factor.T @ factor / noise**2
     layer = a.layer(parameters, k)
     for name, value in a.family.prior_parameters(a.posterior, a.n_inducing, a.freedom).items():
