@@ -9,7 +9,7 @@ with C = L⁻¹ L_q: everything is as without the mixture but for C S in place o
 posterior of the same family with C A in place of A. Its divergence from the prior is in
 closed form again (:func:`skbayesnn.dwp.wishart.divergence`), now for each draw of the layer below.
 
-V = V₀ R, where V₀ is V at the start of training, which leaves it alone, and R starts as the identity:
+V = V₀ R, where V₀ is V at the start, which training leaves alone, and R starts as the identity:
 the scale matrix is nearly singular, and steps of the elements of V itself would drown its small
 directions.
 """

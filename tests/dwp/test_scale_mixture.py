@@ -1,4 +1,4 @@
-"""The posterior's own scale matrix: densities by brute force, gradients, and what changes nothing."""
+"""The posterior's own scale matrix: densities by brute force, gradients, no change without it."""
 
 from dataclasses import replace
 
