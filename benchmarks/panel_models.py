@@ -130,7 +130,7 @@ REGRESSORS = {
     "boosted quantiles": boosted_quantiles,
     "MLP": perceptron,
 }
-OUR_CLASSIFIERS = {"UDN": ours("UDNClassifier")}
+OUR_CLASSIFIERS = {"UDN": ours("UDNClassifier"), "DeepWishart": ours("DeepWishartClassifier")}
 CLASSIFIERS = {
     **OUR_CLASSIFIERS,
     "SVC": classifier(vector_machine),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # readers of types see what is loaded later
     from skbayesnn._show_versions import show_versions
+    from skbayesnn.dwp.classifier import DeepWishartClassifier
     from skbayesnn.dwp.regressor import DeepWishartRegressor
     from skbayesnn.pooling.ensemble import EnsembleRegressor
     from skbayesnn.pooling.stacking import StackingDistributionRegressor
@@ -18,6 +19,7 @@ if TYPE_CHECKING:  # readers of types see what is loaded later
     from skbayesnn.udn.regressor import UDNRegressor
 
 _HOMES = {
+    "DeepWishartClassifier": "skbayesnn.dwp.classifier",
     "DeepWishartRegressor": "skbayesnn.dwp.regressor",
     "EnsembleRegressor": "skbayesnn.pooling.ensemble",
     "SIPRegressor": "skbayesnn.sip.estimator",
@@ -30,6 +32,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "DeepWishartClassifier",
     "DeepWishartRegressor",
     "EnsembleRegressor",
     "SIPRegressor",

@@ -58,6 +58,7 @@ def test_options_may_be_scalars_of_numpy(estimator):
         ("UDNRegressor", {"layer_generator": ["dense", "residual"], "max_iter": [2, 3]}),
         ("UDNClassifier", {"schedule": ["cosine", "drop"], "early_stopping": [True, False]}),
         ("SIPRegressor", {"prior": ["bnn", "sampler"]}),
+        ("DeepWishartClassifier", {"n_layers": [0, 1], "normalize_X": [True, False]}),
         ("DeepWishartRegressor", {"posterior": ["gw", "dgp"], "normalize_y": [True, False]}),
     ],
 )

@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skbayesnn import (
+    DeepWishartClassifier,
     DeepWishartRegressor,
     SIPRegressor,
     StableNNRegressor,
@@ -50,6 +51,11 @@ CASES = {
         {"n_layers": [1, 2]},
         GridSearchCV,
     ),
+    "dwp classifier": (
+        DeepWishartClassifier(n_inducing=20, max_iter=5, random_state=0),
+        {"n_layers": [1, 2]},
+        GridSearchCV,
+    ),
 }
 
 
@@ -57,7 +63,7 @@ def data(name):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 5))
     y = np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=150)
-    return X, (y > 0).astype(int) if name == "udn classifier" else y
+    return X, (y > 0).astype(int) if name.endswith("classifier") else y
 
 
 def outcome(name):
@@ -70,7 +76,7 @@ def outcome(name):
         pipe,
         grid,
         cv=2,
-        scoring="neg_log_loss" if name == "udn classifier" else crps_scorer,
+        scoring="neg_log_loss" if name.endswith("classifier") else crps_scorer,
         **(halving if kind is HalvingRandomSearchCV else {}),
     ).fit(*data(name))
     predict = getattr(search, "predict_proba", search.predict)

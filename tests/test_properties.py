@@ -72,8 +72,8 @@ def test_regressors(estimator):
     check()
 
 
-def test_classifier():
-    (estimator,) = CLASSIFIERS
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=name)
+def test_classifier(estimator):
     assert is_classifier(estimator)
 
     @few

@@ -206,8 +206,8 @@ def collapsed_loss_and_gradient(
     gradient = np.zeros(theta.size)
     g = a.views(gradient)
     run = Pass(a, p, X, noise)
-    hidden = HiddenAdjoint(run, g)
     total = weights.sum()
+    hidden = HiddenAdjoint(run, g, n_total or total, prior_weight)
     share, loss, n_failures = 1.0 / (run.n_draws * total), 0.0, 0
     for d in range(run.n_draws):
         conditionals, left, right = run.hidden(d)
@@ -222,5 +222,5 @@ def collapsed_loss_and_gradient(
         g["log_heights"][-1] += share * d_log_height
         g["log_noise"] += share * d_log_noise
         hidden.add(d, conditionals, left, right, np.zeros_like(left), share * d_right)
-    loss += hidden.finish(n_total or total, prior_weight)
+    loss += hidden.finish()
     return loss, gradient, run.n_failures + n_failures

@@ -3,13 +3,10 @@
 import copy
 
 import numpy as np
-from sklearn.utils.validation import column_or_1d, validate_data
 
-from skbayesnn._validation import check_sample_weight
 from skbayesnn.dwp.inference import Inference, SparseInference
 from skbayesnn.dwp.model import Model
 from skbayesnn.dwp.plan import make_plan
-from skbayesnn.dwp.scales import Scales
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.training.loop import CallbackTasks, train
 from skbayesnn.training.settings import copies, hold_out, holds_out
@@ -21,16 +18,21 @@ def _number(total):
 
 
 class Training:
-    """Training of an estimator, and its fitted attributes."""
+    """Training of an estimator, and its fitted attributes.
 
-    def _fit_rows(self, X, y, weights):
+    Subclasses have ``_scales(X, y, weights)``, which turns inputs and targets into what the model
+    takes.
+    """
+
+    def _fit_rows(self, X, y, weights, labels=None):
         generators = spawn_generators(self.random_state, 5)
         train_rows, held_out = slice(None), None
         if holds_out(self, automatic=False):
             groups = copies(X, y)
             train_rows, other = hold_out(
-                len(X), self.validation_fraction, generators[3], groups=groups
-            )
+                len(X), self.validation_fraction, generators[3], groups=groups,
+                classes=self._strata(y),
+            )  # fmt: skip
         scales = self._scales(X[train_rows], y[train_rows], weights[train_rows])
         everything = scales.inputs(X), scales.targets(y), weights
         rows = [part[train_rows] for part in everything]
@@ -38,7 +40,8 @@ class Training:
             held_out = [part[other] for part in everything]
         plan = make_plan(self, rows[0])
         self._y_ndim, self._model = y.ndim, self._start(scales, rows, plan, generators)
-        tasks = CallbackTasks(self, X, y, plan.n_epochs, self._fitted_so_far)
+        shown = y if labels is None else labels
+        tasks = CallbackTasks(self, X, shown, plan.n_epochs, self._fitted_so_far)
         self.loss_curve_, self.validation_scores_, self.n_iter_ = [], [], 0
         for phase in plan.phases:
             settings = phase.settings
@@ -75,11 +78,6 @@ class Training:
 
     def _fit_batch(self, X, y, weights, first):
         scales = self._scales(X, y, weights) if first else self._model.scales
-        n_targets = 1 if y.ndim == 1 else y.shape[1]
-        if n_targets != scales.n_targets:
-            raise ValueError(
-                f"y has {n_targets} targets, but {scales.n_targets} at the first call."
-            )
         rows = scales.inputs(X), scales.targets(y), weights
         plan = make_plan(self, rows[0], stream=True)
         if first:
@@ -117,18 +115,9 @@ class Training:
         self.validation_scores_ = self.validation_scores_ + record.scores
         self.n_iter_ += record.n_epochs
 
-    def _validated(self, X, y, sample_weight, reset):
-        """Rows that have a weight, and their weights."""
-        X, y = validate_data(
-            self, X, y, dtype=np.float64, order="C", y_numeric=True, multi_output=True, reset=reset
-        )
-        if y.ndim == 2 and y.shape[1] == 1:
-            y = column_or_1d(y, warn=True)
-        rows, weights = check_sample_weight(sample_weight, X)
-        return X[rows], y[rows].astype(np.float64), weights
-
-    def _scales(self, X, y, weights):
-        return Scales(X, y, weights, self.normalize_X, self.normalize_y)
+    def _strata(self, y):
+        """Class numbers to spread evenly over the rows held out; None without classes."""
+        return None
 
     def _start(self, scales, rows, plan, generators):
         return Model(
@@ -136,6 +125,7 @@ class Training:
             n_layers=self.n_layers,
             degrees_of_freedom=self.degrees_of_freedom,
             posterior=self.posterior,
+            own_scale=getattr(self, "own_scale", False),
             n_posterior_draws=self.n_posterior_draws,
         )  # fmt: skip
 
@@ -148,7 +138,7 @@ class Training:
         model = self._model.freeze()
         out = {"_model": model, "_y_ndim": self._y_ndim, "n_features_in_": self.n_features_in_}
         out.update(model.attributes())
-        if self._y_ndim == 1:
-            for name in ("noise_variance_", "signal_variance_"):
-                out[name] = float(out[name][0])
+        for name in ("noise_variance_", "signal_variance_"):
+            if self._y_ndim == 1 and name in out:
+                out[name] = float(np.ravel(out[name])[0])
         return out

@@ -2,12 +2,12 @@
 
 import numpy as np
 from scipy.linalg import LinAlgError
-from scipy.special import logsumexp
 
 from skbayesnn.dwp.collapsed import collapsed_loss_and_gradient
 from skbayesnn.dwp.factors import warn_of_jitter
-from skbayesnn.dwp.objective import LOG_2PI, draw_noise, loss_and_gradient
+from skbayesnn.dwp.objective import draw_noise, loss_and_gradient
 from skbayesnn.dwp.prediction import ExactOutput, InducingOutput, SparseOutput
+from skbayesnn.dwp.sites import Sites
 from skbayesnn.dwp.start import relevance_prior
 from skbayesnn.training.loop import GradientModel
 
@@ -16,6 +16,9 @@ POINTS = 400
 MATRIX_RATE = 0.1
 """Learning rate of A and B, as a part of that of the rest: their many elements move together,
 and at the full rate their noise undoes a deep model."""
+NATURAL_RATE = 40.0
+"""Part of the way to the best pseudo-observations of a batch that a step takes, over the learning
+rate."""
 FEW_INPUTS = 20
 """With more inputs, length scales and inducing inputs have a lower rate, in proportion: every
 coordinate moves as fast as those of inputs that matter, and the many together fit the noise."""
@@ -49,6 +52,8 @@ class Inference(GradientModel):
 
     rate = 1.0
     """Factor on the learning rate."""
+    frozen = ()
+    """Parameters that Adam leaves alone."""
 
     def __init__(
         self, model, X, Y, weights, n_total, n_draws, n_steps, *,
@@ -60,7 +65,9 @@ class Inference(GradientModel):
         blocks = {k: size for k, size in blocks.items() if size}
         rates = dict.fromkeys(blocks, self.rate)
         for k in blocks:
-            if k.startswith(("left", "right")):
+            if k in self.frozen or k.startswith("scale_base"):
+                rates[k] = 0.0
+            elif k.startswith(("left", "right", "scale")) and "logit" not in k:
                 rates[k] *= MATRIX_RATE
             elif k in ("inducing", "log_length_scales"):
                 rates[k] *= min(1.0, FEW_INPUTS / sizes.n_inputs)
@@ -76,12 +83,16 @@ class Inference(GradientModel):
             self.score_noise = draw_noise(sizes, np.random.default_rng(seed), 10, 1)
 
     def loss_and_gradient(self, rows):
+        return self._bound(rows)
+
+    def _bound(self, rows, sites=None):
         n_draws, weight = self._next_step()
-        noise = draw_noise(self.sizes, self.generator, n_draws, len(rows))
+        n_rows = self.sizes.law.n_noise_rows or len(rows)
+        noise = draw_noise(self.sizes, self.generator, n_draws, n_rows)
         return self._counted(
             loss_and_gradient(
                 self.sizes, self.theta, self.X[rows], self.Y[rows],
-                self.weights[rows] / self.weights.mean(), noise, self.n_total, weight,
+                self.weights[rows] / self.weights.mean(), noise, self.n_total, weight, sites=sites,
             )
         )  # fmt: skip
 
@@ -118,9 +129,25 @@ class Inference(GradientModel):
             return None
         X, Y, _ = self.held_out
         means, variances = self.output(self.score_noise).predict(X)
-        variances = variances + np.exp(self.sizes.views(self.theta)["log_noise"])[:, None]
-        terms = -0.5 * (LOG_2PI + np.log(variances) + (Y.T - means) ** 2 / variances)
-        return (logsumexp(terms, axis=0) - np.log(len(terms))).sum(axis=0)
+        log_noise = self.sizes.views(self.theta)["log_noise"]
+        return self.sizes.law.log_densities(means, variances, Y, log_noise, self.score_noise.nodes)
+
+
+class NaturalInference(Inference):
+    """The same with natural-gradient steps of the pseudo-observations; Adam moves the rest."""
+
+    rate = 2.0
+    frozen = "root", "values"
+
+    def epoch(self, order, batch_size, rate):
+        self.part = min(1.0, NATURAL_RATE * rate)
+        return super().epoch(order, batch_size, rate)
+
+    def loss_and_gradient(self, rows):
+        sites = Sites(self.sizes.n_targets, self.sizes.n_inducing)
+        loss, gradient = self._bound(rows, sites)
+        sites.step(self.sizes.views(self.theta), self.part)
+        return loss, gradient
 
 
 class ExactInference(Inference):

@@ -42,6 +42,8 @@ class Conditional:
         Of a row given the inducing values.
     n_failures : int
         How often the jitter had to grow.
+    mixture : ScaleMixture or None
+        Of the posterior's scale matrix, where it has one of its own.
     """
 
     left: np.ndarray
@@ -55,6 +57,7 @@ class Conditional:
     weights: np.ndarray
     variance: np.ndarray
     n_failures: int
+    mixture: object = None
 
 
 def condition(left, right, log_height, jitter=JITTER):

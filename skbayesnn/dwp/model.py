@@ -4,9 +4,10 @@ import copy
 
 import numpy as np
 
+from skbayesnn.dwp.likelihoods import PREDICTION_NODES, TRAINING_NODES
 from skbayesnn.dwp.objective import LayerSizes, draw_noise
 from skbayesnn.dwp.plan import SPARSE_ROWS
-from skbayesnn.dwp.prediction import ExactOutput, InducingOutput, SparseOutput
+from skbayesnn.dwp.prediction import BLOCK, ExactOutput, InducingOutput, SparseOutput
 from skbayesnn.dwp.start import start, start_output
 
 MOST_FREEDOM = 20
@@ -18,14 +19,16 @@ class Model:
 
     Parameters
     ----------
-    scales : Scales
+    scales : Scales or ClassScales
     X, Y : ndarray of shapes (n, n_inputs) and (n, n_targets)
-        Rows to start from, standardised.
+        Rows to start from, standardised, targets as ``scales`` gives them.
     weights : ndarray of shape (n,)
         How many rows each stands for.
     plan : Plan
     n_layers, degrees_of_freedom, n_posterior_draws : int
     posterior : str
+    own_scale : bool
+        Whether the posterior has a scale matrix of its own.
     generators : list of at least three numpy.random.Generator
         For the start, the training, and the draws that predictions mix.
 
@@ -44,22 +47,26 @@ class Model:
 
     def __init__(
         self, scales, X, Y, weights, plan, generators, *,
-        n_layers, degrees_of_freedom, posterior, n_posterior_draws,
+        n_layers, degrees_of_freedom, posterior, own_scale, n_posterior_draws,
     ):  # fmt: skip
         self.scales = scales
         self.sizes = a = LayerSizes(
             X.shape[1],
-            Y.shape[1],
+            scales.n_targets,
             plan.n_inducing,
             degrees_of_freedom or min(X.shape[1], MOST_FREEDOM),
             n_layers,
             posterior,
+            scales.likelihood,
+            own_scale,
         )
         self.theta = np.zeros(a.size())
         exact = plan.output == "exact"
         self.prior_scale = start(a, self.parameters, X, Y, weights, generators[0], exact=exact)[1]
         self.generator = generators[1]
-        self.noise = draw_noise(a, generators[2], n_posterior_draws, 1)
+        n_draws = n_posterior_draws if n_layers else 1
+        n_nodes = max(TRAINING_NODES, PREDICTION_NODES // n_draws)
+        self.noise = draw_noise(a, generators[2], n_posterior_draws, 1, n_nodes)
         self.kind, self.rows = InducingOutput, ()
         if exact:
             self.condition_on(X, Y, weights, "exact")
@@ -106,19 +113,33 @@ class Model:
         p, scales = self.parameters, self.scales
         length_scales = np.exp(p["log_length_scales"]) * scales.X_scale
         squares = (scales.X_spread / length_scales) ** 2
-        return {
+        out = {
             "length_scales_": length_scales,
             "feature_relevance_": squares / squares.sum(),
             "hidden_length_scales_": np.exp(p["log_lengths"] - 0.5 * p["log_heights"][:-1]),
             "signal_variance_": np.exp(p["log_heights"][-1]) * scales.y_scale**2,
-            "noise_variance_": np.exp(p["log_noise"]) * scales.y_scale**2,
             "inducing_inputs_": p["inducing"] * scales.X_scale + scales.X_offset,
         }
+        if p["log_noise"].size:
+            out["noise_variance_"] = np.exp(p["log_noise"]) * scales.y_scale**2
+        return out
 
     def mixtures(self, X):
         """Predictive mixtures, one a target, at rows of X in their own units."""
         means, variances = self.output.predict(self.scales.inputs(X))
         return self.scales.mixtures(means, variances, np.exp(self.parameters["log_noise"]))
+
+    def probabilities(self, X):
+        """Class probabilities at rows of X in their own units."""
+        parts = [
+            self.sizes.law.probabilities(
+                *self.output.predict(self.scales.inputs(X[i : i + BLOCK])),
+                self.scales.n_classes,
+                self.noise.nodes,
+            )
+            for i in range(0, len(X), BLOCK)
+        ]
+        return np.concatenate(parts)
 
     def sample(self, X, generator, n_samples):
         """Joint draws of the function of the first target plus noise, in the units of y."""

@@ -12,10 +12,12 @@ import numpy as np
 
 from skbayesnn.dwp import gaussian, wishart
 from skbayesnn.dwp.layers import condition, condition_adjoint, features, features_adjoint
+from skbayesnn.dwp.likelihoods import LIKELIHOODS, LOG_2PI, TRAINING_NODES
 from skbayesnn.dwp.output import grams_adjoint, output, output_adjoint, output_divergence
+from skbayesnn.dwp.scale_mixture import mix, mix_adjoint, mixed_divergence
 from skbayesnn.numerics.random import quick_normals
 
-LOG_2PI = np.log(2 * np.pi)
+__all__ = ["LOG_2PI", "LayerSizes", "Noise", "Pass", "draw_noise", "loss_and_gradient", "predict"]
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,7 @@ class LayerSizes:
     Attributes
     ----------
     n_inputs, n_targets : int
+        Of functions: targets, or what classes take.
     n_inducing : int
         P.
     freedom : int
@@ -32,6 +35,11 @@ class LayerSizes:
     n_layers : int
         Hidden layers L; with none the model is a sparse Gaussian process.
     posterior : {"ab-gw", "a-gw", "gw", "dgp"}
+    likelihood : {"gaussian", "softmax"}, default="gaussian"
+        Law of the target given the functions.
+    own_scale : bool, default=False
+        Whether the posterior has a scale matrix of its own, see
+        :mod:`skbayesnn.dwp.scale_mixture`.
     """
 
     n_inputs: int
@@ -40,6 +48,8 @@ class LayerSizes:
     freedom: int
     n_layers: int
     posterior: str
+    likelihood: str = "gaussian"
+    own_scale: bool = False
 
     def shapes(self):
         """Names and shapes of all parameters, in order.
@@ -53,14 +63,23 @@ class LayerSizes:
             "log_length_scales": (self.n_inputs,),
             "log_lengths": (self.n_layers,),
             "log_heights": (self.n_layers + 1,),
-            "log_noise": (self.n_targets,),
+            "log_noise": (self.law.n_noises(self.n_targets),),
             "root": (self.n_targets, self.n_inducing, self.n_inducing),
             "values": (self.n_targets, self.n_inducing),
         }
         layer = self.family.parameter_shapes(self.posterior, self.n_inducing, self.freedom)
         for k in range(self.n_layers):
             shapes.update({f"{name}_{k}": shape for name, shape in layer.items()})
+            if self.own_scale:
+                square = self.n_inducing, self.n_inducing
+                names = f"scale_base_{k}", f"scale_{k}", f"scale_logit_{k}"
+                shapes.update(zip(names, (square, square, (1,)), strict=True))
         return shapes
+
+    @property
+    def law(self):
+        """The likelihood."""
+        return LIKELIHOODS[self.likelihood]
 
     @property
     def family(self):
@@ -97,20 +116,28 @@ class LayerSizes:
 
 @dataclass
 class Noise:
-    """The random numbers of one evaluation: draws of Gram matrices, features of rows."""
+    """The random numbers of one evaluation: Gram matrices, features of rows, the law's nodes."""
 
     uniform: np.ndarray  # (n_layers, n_draws, r)
     normal: np.ndarray  # (n_layers, n_draws, P, r)
     rows: np.ndarray  # (n_layers, n_draws, n or 1, ν)
+    nodes: np.ndarray | None = None  # (n_draws, n_targets, n_nodes, 1)
 
     def only(self, d):
         """The numbers of draw d alone."""
         part = slice(d, d + 1)
-        return Noise(self.uniform[:, part], self.normal[:, part], self.rows[:, part])
+        nodes = None if self.nodes is None else self.nodes[part]
+        return Noise(self.uniform[:, part], self.normal[:, part], self.rows[:, part], nodes)
+
+    def nodes_of(self, d):
+        """The law's nodes of draw d."""
+        return None if self.nodes is None else self.nodes[d]
 
 
-def draw_noise(sizes, generator, n_draws, n_rows):
+def draw_noise(sizes, generator, n_draws, n_rows, n_nodes=TRAINING_NODES):
     """Random numbers for ``n_draws`` draws and ``n_rows`` rows.
+
+    ``n_nodes`` is of the likelihood, a draw.
 
     Returns
     -------
@@ -122,9 +149,11 @@ def draw_noise(sizes, generator, n_draws, n_rows):
     normal = generator.standard_normal((n_layers, n_draws, a.n_inducing, rank))
     shape = (n_layers, n_draws, n_rows, a.freedom)
     # One row is what predictions keep; the many of a training step need no more than 16 bits.
-    if n_rows == 1:
-        return Noise(uniform, normal, generator.standard_normal(shape))
-    return Noise(uniform, normal, quick_normals(generator, shape).astype(float))
+    rows = generator.standard_normal(shape) if n_rows == 1 else None
+    if rows is None:
+        rows = quick_normals(generator, shape).astype(float)
+    nodes = a.law.draw_nodes(generator, n_draws if n_layers else 1, a.n_targets, n_nodes)
+    return Noise(uniform, normal, rows, nodes)
 
 
 class Pass:
@@ -158,8 +187,16 @@ class Pass:
 
     def _condition(self, left, right, k):
         c = condition(left, right, self.scale_heights[k])
+        if self.a.own_scale:
+            names = f"scale_base_{k}", f"scale_{k}", f"scale_logit_{k}"
+            c.mixture = mix(c, *(self.p[name] for name in names))
         self.n_failures += c.n_failures
         return c
+
+    def factors(self, c, k, d):
+        """Draw d of S in layer k, for the scale matrix of the prior."""
+        own = self.draws[k].factors[d]
+        return c.mixture.ratio @ own if self.a.own_scale else own
 
     def hidden(self, d):
         """Draw d: conditionals of the hidden layers, and the features after the last.
@@ -174,7 +211,7 @@ class Pass:
         for k in range(self.a.n_layers):
             c = self._condition(left, right, k) if k else self.stem
             conditionals.append(c)
-            left, right = features(c, self.draws[k].factors[d], self._row_noise(k, d))
+            left, right = features(c, self.factors(c, k, d), self._row_noise(k, d))
             left /= self.lengths[k]
             right /= self.lengths[k]
         return conditionals, left, right
@@ -197,6 +234,13 @@ class Pass:
             self.n_failures += outputs[-1].n_failures
         return conditionals, outputs
 
+    def expected(self, outputs, d, y, weights):
+        """What the likelihood makes of the outputs of draw d, an Expected."""
+        means = np.stack([o.mean for o in outputs], axis=1)
+        variances = np.stack([o.variance for o in outputs], axis=1)
+        nodes = self.noise.nodes_of(d)
+        return self.a.law.expected(means, variances, y, weights, self.p["log_noise"], nodes)
+
 
 class HiddenAdjoint:
     """Gradient of a :class:`Pass` in all that is below the output layer.
@@ -206,10 +250,15 @@ class HiddenAdjoint:
     run : Pass
     gradient : dict of str to ndarray
         Views of the gradient, which is added to.
+    n_total : float
+        Rows that the divergences are weighed against.
+    weight : float
+        Factor on the gradients of the divergences.
     """
 
-    def __init__(self, run, gradient):
-        self.run, self.g = run, gradient
+    def __init__(self, run, gradient, n_total, weight):
+        self.run, self.g, self.n_total, self.weight = run, gradient, n_total, weight
+        self.loss = 0.0
         self.d_factors = [np.empty_like(draws.factors) for draws in run.draws]
         self.d_left, self.d_right = np.zeros_like(run.left), np.zeros_like(run.right)
         self.stem = None
@@ -223,9 +272,12 @@ class HiddenAdjoint:
             g["log_lengths"][k] -= (d_left * left).sum() + (d_right * right).sum()
             d_left = d_left / run.lengths[k]
             d_right = d_right / run.lengths[k]
-            self.d_factors[k][d], *parts = features_adjoint(
-                c, run.draws[k].factors[d], run._row_noise(k, d), d_left, d_right
+            d_draw, *parts = features_adjoint(
+                c, run.factors(c, k, d), run._row_noise(k, d), d_left, d_right
             )
+            if run.a.own_scale:
+                d_draw = self._mixture(c.mixture, k, d, d_draw, parts)
+            self.d_factors[k][d] = d_draw
             if k == 0:  # what all draws share waits for the last of them
                 stem = self.stem
                 self.stem = parts if stem is None else [
@@ -238,21 +290,31 @@ class HiddenAdjoint:
         self.d_left += d_left
         self.d_right += d_right
 
-    def finish(self, n_total, weight):
-        """Add the divergences of the hidden layers, and pass on what draws share.
+    def _mixture(self, m, k, d, d_draw, parts):
+        """Pass on through a scale mixture: to S, to its parameters, and to L in ``parts``."""
+        run, g, draws = self.run, self.g, self.run.draws[k]
+        value, d_divergence, d_ratio = mixed_divergence(m, draws.parameters, run.a.freedom)
+        self.loss += value / (self.n_total * run.n_draws)
+        weight = self.weight / (self.n_total * run.n_draws)
+        for name in run.a.layer_names:
+            g[f"{name}_{k}"] += weight * d_divergence[name]
+        d_ratio = weight * d_ratio + d_draw @ draws.factors[d].T
+        d_factor, d_base, d_raw, d_logit = mix_adjoint(m, d_ratio)
+        g[f"scale_base_{k}"] += d_base
+        g[f"scale_{k}"] += d_raw
+        g[f"scale_logit_{k}"] += d_logit
+        parts[0] = parts[0] + d_factor
+        return m.ratio.T @ d_draw
 
-        Parameters
-        ----------
-        n_total : int
-        weight : float
-            Factor on the gradients of the divergences.
+    def finish(self):
+        """Add the divergences of the hidden layers, and pass on what draws share.
 
         Returns
         -------
         divergence : float
             Of all hidden layers, a row.
         """
-        run, g, p, loss = self.run, self.g, self.run.p, 0.0
+        run, g, p, loss = self.run, self.g, self.run.p, self.loss
         if run.a.n_layers:
             self.d_left, self.d_right, d_log_height = condition_adjoint(run.stem, *self.stem)
             g["log_heights"][0] += d_log_height
@@ -260,11 +322,14 @@ class HiddenAdjoint:
         g["log_length_scales"] -= (self.d_left * run.left).sum(axis=0)
         g["log_length_scales"] -= (self.d_right * run.right).sum(axis=0)
         for k, draws in enumerate(run.draws):
+            for name, part in draws.adjoint(self.d_factors[k]).items():
+                g[f"{name}_{k}"] += part
+            if run.a.own_scale:
+                continue  # the divergence is a draw's
             value, d_divergence = run.a.family.divergence(draws.parameters, run.a.freedom)
-            loss += value / n_total
-            d_data = draws.adjoint(self.d_factors[k])
-            for name in run.a.layer_names:
-                g[f"{name}_{k}"] += d_data[name] + weight / n_total * d_divergence[name]
+            loss += value / self.n_total
+            for name, part in d_divergence.items():
+                g[f"{name}_{k}"] += self.weight / self.n_total * part
         return loss
 
 
@@ -283,14 +348,16 @@ def predict(sizes, parameters, X, noise):
     return out[0], out[1]
 
 
-def loss_and_gradient(sizes, theta, X, y, weights, noise, n_total, prior_weight=1.0):
+def loss_and_gradient(sizes, theta, X, y, weights, noise, n_total, prior_weight=1.0, *, sites=None):
     """−ELBO a row, with its gradient.
 
     Parameters
     ----------
     sizes : LayerSizes
     theta : ndarray of shape (n_parameters,)
-    X, y : ndarray of shapes (n, n_inputs) and (n, n_targets)
+    X : ndarray of shape (n, n_inputs)
+    y : ndarray of shape (n, n_targets) or (n, n_classes)
+        Targets as the likelihood wants them.
     weights : ndarray of shape (n,)
         How many rows each stands for, over the mean of that in the whole table.
     noise : Noise
@@ -298,6 +365,8 @@ def loss_and_gradient(sizes, theta, X, y, weights, noise, n_total, prior_weight=
         Rows that the divergences are weighed against.
     prior_weight : float, default=1.0
         Factor on the divergences.
+    sites : Sites, optional
+        Takes what a natural-gradient step of the pseudo-observations needs.
 
     Returns
     -------
@@ -313,27 +382,24 @@ def loss_and_gradient(sizes, theta, X, y, weights, noise, n_total, prior_weight=
     g = a.views(gradient)
     run = Pass(a, p, X, noise)
     n, weight = len(X), prior_weight / n_total
-    share = 1.0 / run.n_draws  # of a draw in the mean over draws
-    precision = np.exp(-p["log_noise"])
-    mean_weight = weights.mean()
-    loss = 0.5 * mean_weight * (LOG_2PI * a.n_targets + p["log_noise"].sum())
-    g["log_noise"] += 0.5 * mean_weight
+    share, loss = 1.0 / run.n_draws, 0.0  # of a draw in the mean over draws
 
-    hidden = HiddenAdjoint(run, g)
+    hidden = HiddenAdjoint(run, g, n_total, prior_weight)
     for d in range(run.n_draws):
         conditionals, outputs = run.forward(d)
+        expected = run.expected(outputs, d, y, weights)
+        loss += share / n * expected.loss
+        g["log_noise"] += share / n * expected.d_log_noise
+        if sites is not None:
+            sites.add(outputs, expected, share * n_total / n, weights.sum())
         d_gram, d_cross = 0.0, 0.0
         for t, o in enumerate(outputs):
-            residual = o.mean - y[:, t]
-            squares = weights @ (residual**2 + o.variance)
-            loss += 0.5 * share / n * precision[t] * squares
-            g["log_noise"][t] -= 0.5 * share / n * precision[t] * squares
             value, d_precision, d_values = output_divergence(o)
             loss += share / n_total * value
             d_root, d_values, part_gram, part_cross, d_log_height = output_adjoint(
                 o,
-                share / n * precision[t] * weights * residual,
-                0.5 * share / n * precision[t] * weights,
+                share / n * expected.d_means[:, t],
+                share / n * expected.d_variances[:, t],
                 share * weight * d_precision,
                 share * weight * d_values,
             )
@@ -345,5 +411,5 @@ def loss_and_gradient(sizes, theta, X, y, weights, noise, n_total, prior_weight=
         g["log_heights"][-1] += d_log_height
         o = outputs[0]
         hidden.add(d, conditionals, o.left, o.right, d_left, d_right)
-    loss += hidden.finish(n_total, prior_weight)
+    loss += hidden.finish()
     return loss, gradient, run.n_failures

@@ -8,7 +8,12 @@ import numpy as np
 
 from skbayesnn._validation import BOOLEAN, Interval, Options, positive
 from skbayesnn.base import POINT_ESTIMATES
-from skbayesnn.dwp.inference import ExactInference, Inference, SparseInference
+from skbayesnn.dwp.inference import (
+    ExactInference,
+    Inference,
+    NaturalInference,
+    SparseInference,
+)
 from skbayesnn.dwp.wishart import POSTERIORS
 from skbayesnn.training.settings import (
     TRAINING_CONSTRAINTS,
@@ -23,11 +28,15 @@ CONSTRAINTS = {
     **TRAINING_CONSTRAINTS,
     "n_layers": [Interval(Integral, 0, None, "left")],
     "posterior": [Options((*POSTERIORS, "dgp"))],
-    "output": [Options(OUTPUTS)],
     "n_inducing": [positive(Integral)],
     "degrees_of_freedom": [positive(Integral), Options((None,))],
     "n_draws": [positive(Integral)],
     "n_posterior_draws": [positive(Integral)],
+}
+REGRESSION_CONSTRAINTS = {
+    **CONSTRAINTS,
+    "own_scale": BOOLEAN,
+    "output": [Options(OUTPUTS)],
     "normalize_y": BOOLEAN,
     "point_estimate": POINT_ESTIMATES,
 }
@@ -46,6 +55,9 @@ _WHOLE = replace(_BATCHES, n_steps=800)
 # An exact output takes all rows in every step: so many, and so many a hidden layer at least.
 _EXACT = replace(_WHOLE, least_epochs=1)
 _EXACT_STEPS, _EXACT_LAYER_STEPS = 250, 100
+# Labels: pseudo-observations in closed form, so that steps are few and batches large.
+_CLASSES = replace(_BATCHES, batch_size=1000, least_epochs=20)
+_CLASS_STEPS = 200
 # The same through some of the rows, of all rows or as many at a time as this.
 _SPARSE_STEPS, _LAYER_STEPS, _SPARSE_BATCH = 400, 200, 12_000
 # They take one epoch of so many that max_iter allows.
@@ -98,7 +110,7 @@ def make_plan(estimator, X, stream=False):
 
     Parameters
     ----------
-    estimator : DeepWishartRegressor
+    estimator : DeepWishartRegressor or DeepWishartClassifier
     X : ndarray of shape (n, n_inputs)
     stream : bool, default=False
         Whether rows are seen once, which leaves no choice of output.
@@ -108,7 +120,8 @@ def make_plan(estimator, X, stream=False):
     plan : Plan
     """
     n = len(X)
-    output = "inducing" if stream else estimator.output
+    of_classes = not hasattr(estimator, "output")
+    output = "inducing" if stream or of_classes else estimator.output
     if output == "auto":
         output = "exact" if n <= _EXACT_ROWS else "sparse"
     n_inducing = min(int(estimator.n_inducing), len(np.unique(X, axis=0)))
@@ -118,6 +131,11 @@ def make_plan(estimator, X, stream=False):
         known = {name: getattr(estimator, name) for name in names}
         return training_settings(SimpleNamespace(**{**known, **changed}), n, automatic)
 
+    if of_classes:
+        n_steps = max(_CLASS_STEPS, _EXACT_LAYER_STEPS * estimator.n_layers)
+        automatic = replace(_CLASSES, n_steps=n_steps)
+        phase = Phase(NaturalInference, settings(automatic), {"late": 0.01})
+        return Plan(output, n_inducing, [phase])
     if output == "exact":
         n_steps = max(_EXACT_STEPS, _EXACT_LAYER_STEPS * estimator.n_layers)
         chosen = settings(replace(_EXACT, n_steps=n_steps), batch_size=n)

@@ -12,6 +12,7 @@
 """
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 from scipy.linalg import LinAlgError
@@ -23,7 +24,9 @@ from skbayesnn.dwp.collapsed import evidence
 from skbayesnn.dwp.factors import cholesky, inverse
 from skbayesnn.dwp.kernels import squared_exponential
 from skbayesnn.dwp.layers import JITTER
-from skbayesnn.dwp.objective import Noise, Pass, draw_noise
+from skbayesnn.dwp.objective import Pass, draw_noise, loss_and_gradient
+from skbayesnn.dwp.scale_mixture import START_LOGIT
+from skbayesnn.dwp.sites import Sites
 
 # Standard deviation of a prior on log height and noise: weak, but it keeps a handful of rows
 # from being explained by noise of nothing.
@@ -39,6 +42,8 @@ _TIE = 1e-7
 _REPEATS_START, _LEAD = (0.3, 0.001), 0.001
 # Rows that the pseudo-observations take at a time.
 _BLOCK = 2000
+# Of the functions of classes: log heights to choose from, and steps of the pseudo-observations.
+_LOG_HEIGHTS, _STEPS = np.log([1.0, 4.0, 16.0, 64.0]), 8
 # Log of the least and largest length scale and height (standardised data), and noise.
 _BOUNDS = (-4.0, 12.0), (-4.0, 8.0), (-16.0, 2.0)
 
@@ -245,6 +250,10 @@ def pass_through(sizes, parameters, k, inputs, target, noise):
         u, s, _ = np.linalg.svd(target, full_matrices=False)
         target = u[:, :d] * s[:d]
     observed[:, :d] = target[:, :d]
+    if a.own_scale:
+        parameters[f"scale_base_{k}"][:] = factor
+        parameters[f"scale_{k}"][:] = np.eye(a.n_inducing)
+        parameters[f"scale_logit_{k}"][:] = START_LOGIT
     precision = factor.T @ factor / noise**2
     layer = a.layer(parameters, k)
     for name, value in a.family.prior_parameters(a.posterior, a.n_inducing, a.freedom).items():
@@ -280,48 +289,62 @@ def pass_through(sizes, parameters, k, inputs, target, noise):
     return factor @ means
 
 
-def start_output(sizes, parameters, X, Y, weights, n_total, generator, n_draws=4):
+def start_output(sizes, parameters, X, Y, weights, n_total, generator, n_draws=4, n_steps=None):
     """Set the noise and the pseudo-observations to the best for these rows.
 
-    The rows, in blocks, stand for ``n_total``.
+    The rows, in blocks, stand for ``n_total``. With Gaussian noise one step finds the best from
+    anywhere; with another likelihood several of them go on from what is there.
     """
     a, p = sizes, parameters
     blocks = [slice(i, i + _BLOCK) for i in range(0, len(X), _BLOCK)]
     draws = draw_noise(a, generator, n_draws if a.n_layers else 1, 1)
-    p["root"][:], p["values"][:] = np.eye(a.n_inducing), 0.0
-    runs = []
+    total, runs, n_rows = weights.sum(), [], a.law.n_noise_rows
     for block in blocks:
-        rows = draw_noise(a, generator, draws.uniform.shape[1], len(X[block])).rows
-        runs.append(Pass(a, p, X[block], Noise(draws.uniform, draws.normal, rows)))
-    n_draws = runs[0].n_draws
-    precision, shift = np.zeros((a.n_inducing, a.n_inducing)), 0.0
-    for d in range(n_draws):
-        inv = None
+        rows = draw_noise(a, generator, draws.uniform.shape[1], n_rows or len(X[block])).rows
+        runs.append(Pass(a, p, X[block], replace(draws, rows=rows)))
+    share = n_total / total / runs[0].n_draws
+
+    def evaluations():
         for block, run in zip(blocks, runs, strict=True):
-            o = run.forward(d)[1][0]
-            if inv is None:  # the inducing points are the same in all blocks
-                inv = inverse(cholesky(o.gram, JITTER)[0])
-            interpolation = (o.cross @ inv.T) @ inv
-            weighted = weights[block, None] / n_draws * interpolation
-            precision = precision + weighted.T @ interpolation
-            shift = shift + weighted.T @ Y[block]
-    total = weights.sum()
-    times = n_total / total
-    for t in range(a.n_targets):
-        variance = np.exp(p["log_noise"][t])
-        # Directions that no row informs of get the little that a thousandth of a row does.
-        informed = times / variance * precision + 1e-3 / variance * np.eye(a.n_inducing)
-        root, _, _ = cholesky(informed, 0.0)
-        p["root"][t] = root
-        p["values"][t] = inverse(root) @ (times / variance * shift[:, t])
-    residuals = np.zeros(a.n_targets)
-    for block, run in zip(blocks, runs, strict=True):
-        run.roots = [np.tril(r) for r in p["root"]]
-        for d in range(n_draws):
-            for t, o in enumerate(run.forward(d)[1]):
-                residuals[t] += weights[block] @ ((o.mean - Y[block, t]) ** 2 + o.variance)
-    residuals /= n_draws * total
-    p["log_noise"][:] = np.log(np.maximum(residuals, np.exp(p["log_noise"])))
+            run.roots = [np.tril(r) for r in p["root"]]
+            for d in range(run.n_draws):
+                outputs = run.forward(d)[1]
+                yield outputs, run.expected(outputs, d, Y[block], weights[block]), weights[block]
+
+    for _ in range(n_steps or a.law.n_steps):
+        sites = Sites(a.n_targets, a.n_inducing)
+        for outputs, expected, own in evaluations():
+            sites.add(outputs, expected, share, own.sum())
+        sites.step(p, 1.0)
+    if a.law.n_noises(a.n_targets):
+        slope = sum(expected.d_log_noise for _, expected, _ in evaluations())
+        # The mean squared residual, as a part of the noise.
+        ratios = 1.0 - 2.0 * slope / (total * runs[0].n_draws)
+        p["log_noise"] += np.log(np.maximum(ratios, 1.0))
+
+
+def start_classes(sizes, parameters, X, Y, weights, n_total, generator):
+    """Set the height of the functions, and pseudo-observations, of a process without layers.
+
+    The height is that of a few with the highest bound: with labels that depend on the inputs
+    alone it is large.
+    """
+    a = replace(sizes, n_layers=0)
+    theta, best = np.zeros(a.size()), None
+    p = a.views(theta)
+    for name in ("inducing", "log_length_scales"):
+        p[name][:] = parameters[name]
+    for log_height in _LOG_HEIGHTS:  # each goes on from the pseudo-observations of the last
+        p["log_heights"][-1] = log_height
+        start_output(a, p, X, Y, weights, n_total, generator, n_steps=_STEPS)
+        noise = draw_noise(a, generator, 1, len(X))
+        loss = loss_and_gradient(a, theta, X, Y, weights * len(X) / weights.sum(), noise, n_total)
+        if best is None or loss[0] < best[0]:
+            best = loss[0], theta.copy()
+    found = a.views(best[1])
+    for name in ("root", "values"):
+        parameters[name][:] = found[name]
+    parameters["log_heights"][-1] = found["log_heights"][-1]
 
 
 def start(
@@ -362,7 +385,8 @@ def start(
     n = len(X)
     some = np.arange(n) if n <= max_rows else generator.choice(n, max_rows, replace=False)
     if gp is None:
-        gp = fit_gaussian_process(X[some], Y[some], weights[some], generator)
+        targets = a.law.regression_targets(Y[some], weights[some], a.n_targets)
+        gp = fit_gaussian_process(X[some], targets, weights[some], generator)
     theta, loss = gp
     many = np.arange(n) if n <= 5000 else generator.choice(n, 5000, replace=False)
     x = X[many] * np.exp(-theta[:-2])
@@ -370,6 +394,11 @@ def start(
     p["inducing"][:] = X[many][rows]
     p["log_heights"][-1] = theta[-2]
     p["log_noise"][:] = theta[-1]
+    if a.likelihood == "softmax":
+        p["log_length_scales"][:] = theta[:-2]
+        start_classes(a, p, X[some], Y[some], weights[some], weights.sum(), generator)
+    else:
+        p["root"][:], p["values"][:] = np.eye(a.n_inducing), 0.0
     z = x[rows]
     if a.n_layers:
         centred = z - z.mean(axis=0)

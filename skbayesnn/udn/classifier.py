@@ -106,6 +106,7 @@ class UDNClassifier(
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        Labels, in the order of the columns of ``predict_proba``.
     depth_posterior_ : ndarray of shape (`n_layers_`,)
         Probability of each depth, from 1.
     expected_depth_ : float

@@ -3,6 +3,7 @@
 from sklearn.linear_model import LinearRegression, Ridge
 
 from skbayesnn import (
+    DeepWishartClassifier,
     DeepWishartRegressor,
     EnsembleRegressor,
     SIPRegressor,
@@ -14,7 +15,10 @@ from skbayesnn import (
 )
 
 SHORT_CHAIN = {"n_chains": 1, "n_warmup": 20, "n_posterior_draws": 20}
-CLASSIFIERS = [UDNClassifier(max_iter=5, random_state=0)]
+CLASSIFIERS = [
+    DeepWishartClassifier(max_iter=2, n_posterior_draws=5, random_state=0),
+    UDNClassifier(max_iter=5, random_state=0),
+]
 REGRESSORS = [
     DeepWishartRegressor(max_iter=2, n_posterior_draws=5, random_state=0),
     EnsembleRegressor(UDNRegressor(max_iter=3), n_estimators=2, random_state=0),

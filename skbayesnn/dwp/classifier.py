@@ -1,0 +1,257 @@
+"""``DeepWishartClassifier``: classes by softmax on a deep Wishart process."""
+
+from typing import Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skbayesnn._safety import VersionStampMixin, whole_or_not_at_all
+from skbayesnn._typing import ArrayLike, FloatArray, Schedule, Seed
+from skbayesnn._validation import check_parameters, check_sample_weight
+from skbayesnn.dwp.fitting import Training
+from skbayesnn.dwp.plan import CONSTRAINTS
+from skbayesnn.dwp.scales import ClassScales
+from skbayesnn.numerics.threads import one_blas_thread
+
+
+class DeepWishartClassifier(
+    VersionStampMixin, CallbackSupportMixin, Training, ClassifierMixin, BaseEstimator
+):
+    """Deep Wishart process classifier: a Gaussian process whose kernel is learned in layers.
+
+    The Gram matrix of the inputs passes through ``n_layers`` hidden layers, as in
+    :class:`DeepWishartRegressor`; Gaussian processes with the last kernel, one a class (one in
+    all with two classes), are the log odds of the classes. The posterior over the Gram matrices
+    is approximated by the AB-generalised singular Wishart distribution of Ober et al. (UAI
+    2023), that over the functions by Gaussian pseudo-observations at inducing points. With
+    ``n_layers=0`` the model is a variational Gaussian process classifier. Probabilities
+    are averaged over draws of the Gram matrices and of the functions.
+
+    Training starts from a Gaussian process with a length scale an input, fitted to indicators of
+    the classes in at most 1000 rows, that is passed through all hidden layers. The objective, a
+    lower bound of the log evidence (plus the log prior of the length scales), is then raised by
+    Adam, but for the pseudo-observations, which take natural-gradient steps in closed form.
+
+    Parameters
+    ----------
+    n_layers : int, default=2
+        Hidden layers. Five instead of two take more than twice as long.
+    posterior : {"ab-gw", "a-gw", "gw", "dgp"}, default="ab-gw"
+        Family of the approximate posterior over the Gram matrices, from the largest to the
+        smallest; "dgp" for a Gaussian one over the features instead, which makes the model
+        a deep Gaussian process with global inducing points.
+    n_inducing : int, default=100
+        Inducing inputs; the distinct rows of X where they are fewer. A step costs their cube
+        and their square times its rows, for each class.
+    degrees_of_freedom : int or None, default=None
+        Degrees of freedom of every hidden Gram matrix; None for the number of inputs, at most
+        20. Large values make a layer nearly deterministic.
+    n_draws : int, default=10
+        Monte Carlo draws a training step. Of the Gram matrices, in the last fiftieth of the
+        steps; before, one.
+    n_posterior_draws : int, default=50
+        Posterior draws that predictions mix.
+    learning_rate : float, default=0.01
+        Of Adam, at the start; twice that in fact, as with an exact output of the regressor. Forty
+        times it is the part of the way to a batch's best pseudo-observations that a step takes.
+    schedule : {"cosine", "constant", "drop"}, default="cosine"
+        How the learning rate falls over the epochs; "drop" is to a tenth after three quarters.
+    max_iter : int or "auto", default="auto"
+        Epochs: passes over the rows. "auto" takes as many as make 200 steps, or 100 a hidden layer
+        where that is more, but at least 20.
+    batch_size : int or "auto", default="auto"
+        Rows a step. "auto" takes 1000.
+    early_stopping : bool or "auto", default="auto"
+        Hold out rows, stop when their mean log density has not risen for ``n_iter_no_change``
+        epochs, and put back the best parameters. "auto" is False: the objective rarely
+        overfits, so this is for saving time. The pseudo-observations then learn from the rows
+        held out, too; the hidden layers stay as they are.
+    validation_fraction : float, default=0.1
+        Part of the rows held out; rows that are equal in inputs and target stay together.
+    n_iter_no_change : int or "auto", default="auto"
+        Epochs without a better held-out score before training stops. "auto" takes as many as
+        make 500 steps. Scores are taken every fifty steps or so.
+    tol : float, default=0.0
+        Least rise of the held-out score, in nats a row, that counts.
+    normalize_X : bool, default=True
+        Standardise the inputs inside. Length scales are fitted either way; without, the prior
+        that they start from and the steps of training are in the units of X.
+    random_state : int, numpy.random.RandomState or None, default=None
+        Seed of all that is random. Rows for the start, draws, batches, the draws that
+        predictions mix.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Labels, in the order of the columns of ``predict_proba``.
+    length_scales_ : ndarray of shape (`n_features_in_`,)
+        Of the first kernel, in the units of X: long ones for inputs that do not matter. With
+        hidden layers their ratios count, since later layers stretch distances, too.
+    feature_relevance_ : ndarray of shape (`n_features_in_`,)
+        Part of each input in the mean squared distance of two rows as the first kernel sees it,
+        through which all layers see the inputs. They sum to one.
+    hidden_length_scales_ : ndarray of shape (n_layers,)
+        Of the kernels after the first, in units of the root mean square of the features that
+        they see: a layer with a long one is nearly linear.
+    signal_variance_ : float
+        Prior variance of the log odds, of the second class or of each of several.
+    inducing_inputs_ : ndarray of shape (n_inducing, `n_features_in_`)
+        Where the inducing inputs ended, in the units of X.
+    n_iter_ : int
+        Epochs run.
+    loss_curve_ : list of float
+        Minus the objective, a row, in nats of the standardised target, of each epoch. At the
+        draws of its steps, log prior of the length scales included.
+    validation_scores_ : list of float
+        Mean log density (of classes, log probability) of the held-out targets, standardised,
+        each time that they were scored.
+    n_samples_seen_ : int
+        Rows that the prior is weighed against. The sum of their weights; rows held out do not
+        count.
+    n_features_in_ : int
+        Number of inputs.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the inputs, where X has them all as strings.
+
+    See Also
+    --------
+    skbayesnn.DeepWishartRegressor : The same process for regression.
+    skbayesnn.UDNClassifier : Networks that infer their depth, for many rows and for images.
+    sklearn.gaussian_process.GaussianProcessClassifier : One layer, by Laplace's method.
+
+    References
+    ----------
+    S. W. Ober, B. Anson, E. Milsom and L. Aitchison, "An improved variational approximate
+    posterior for the deep Wishart process", UAI 2023.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from skbayesnn.dwp import DeepWishartClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = DeepWishartClassifier(n_inducing=20, max_iter=50, random_state=0).fit(X, y)
+    >>> model.predict_proba(X[:2]).shape
+    (2, 3)
+    >>> model.score(X, y) > 0.95
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        n_layers: int = 2,
+        posterior: Literal["ab-gw", "a-gw", "gw", "dgp"] = "ab-gw",
+        n_inducing: int = 100,
+        degrees_of_freedom: int | None = None,
+        n_draws: int = 10,
+        n_posterior_draws: int = 50,
+        learning_rate: float = 0.01,
+        schedule: Schedule = "cosine",
+        max_iter: int | Literal["auto"] = "auto",
+        batch_size: int | Literal["auto"] = "auto",
+        early_stopping: bool | Literal["auto"] = "auto",
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int | Literal["auto"] = "auto",
+        tol: float = 0.0,
+        normalize_X: bool = True,
+        random_state: Seed = None,
+    ) -> None:
+        self.n_layers = n_layers
+        self.posterior = posterior
+        self.n_inducing = n_inducing
+        self.degrees_of_freedom = degrees_of_freedom
+        self.n_draws = n_draws
+        self.n_posterior_draws = n_posterior_draws
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.normalize_X = normalize_X
+        self.random_state = random_state
+
+    @with_callbacks
+    @whole_or_not_at_all
+    @one_blas_thread
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the deep Wishart process.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Labels of any kind. A single class is allowed: it then has probability one.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A weight of k counts as k equal rows, and a weight of 0 as none.
+
+        Returns
+        -------
+        self : DeepWishartClassifier
+
+        Raises
+        ------
+        InvalidParameterError
+            A constructor parameter is outside its range.
+        FloatingPointError
+            Training diverged although the learning rate was cut.
+
+        Warns
+        -----
+        ConvergenceWarning
+            A Gram matrix was numerically singular and had to be made regular, or the learning
+            rate was cut.
+        """
+        check_parameters(self, CONSTRAINTS)
+        X, y = validate_data(self, X, y, dtype=np.float64, order="C")
+        check_classification_targets(y)
+        rows, weights = check_sample_weight(sample_weight, X)
+        X, y = X[rows], y[rows]
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        self._fit_rows(X, codes, weights, labels=y)
+        return self
+
+    def _scales(self, X, y, weights):
+        return ClassScales(X, weights, self.normalize_X, len(self.classes_))
+
+    def _strata(self, y):
+        return y
+
+    def _fitted_so_far(self):
+        return {**super()._fitted_so_far(), "classes_": self.classes_}
+
+    @one_blas_thread
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Class probabilities, averaged over the posterior.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        return self._model.probabilities(X)
+
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Most probable class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
+        most_probable = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[most_probable]
