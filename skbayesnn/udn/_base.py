@@ -22,10 +22,10 @@ from skbayesnn.training.settings import (
     holds_out,
     training_settings,
 )
+from skbayesnn.udn.architecture import FUSED, GENERATORS, Architecture
 from skbayesnn.udn.depth import CategoricalDepth, PointMass, TruncatedPoisson
 from skbayesnn.udn.inference import DepthInference
 from skbayesnn.udn.inputs import NormalScores, OneScale
-from skbayesnn.udn.layers import KINDS, Architecture
 from skbayesnn.udn.network import Network
 
 EPOCHS, LEAST_EPOCHS, IMAGE_EPOCHS = 500, 90, 30
@@ -47,6 +47,16 @@ class Pair:
         return "a tuple (height, width) or (height, width, channels) of positive ints"
 
 
+class Callable:
+    """A function, or a class."""
+
+    def __contains__(self, value):
+        return callable(value)
+
+    def __str__(self):
+        return "a callable that makes layers"
+
+
 class Mapping:
     """A dictionary."""
 
@@ -59,7 +69,7 @@ class Mapping:
 
 CONSTRAINTS = {
     "width": [positive(Integral), Options(("auto",))],
-    "layer_generator": [Options(tuple(KINDS))],
+    "layer_generator": [Options(tuple(GENERATORS)), Callable()],
     "image_shape": [Options((None,)), Pair()],
     "depth_prior": [Options(("poisson", "categorical", "point"))],
     "prior_depth": [positive()],
@@ -82,7 +92,7 @@ class UnboundedDepthMixin:
         """
         size = int(np.clip(n_rows // 16, 32, 256))
         n_batches = -(-n_rows // min(size, n_rows))
-        if self.layer_generator == "convolutional":
+        if self._sees_images:
             epochs = patience = IMAGE_EPOCHS
         else:
             width = self._network.architecture.width
@@ -97,26 +107,29 @@ class UnboundedDepthMixin:
         """Units a layer: "auto" takes more for many rows, fewer for images."""
         if not isinstance(self.width, str):
             return int(self.width)
-        if self.layer_generator == "convolutional":
+        if self._sees_images:
             return 24
         return int(32 * np.clip(2 ** np.floor(np.log2(n_rows / 1000)), 1, 4))
 
+    @property
+    def _sees_images(self):
+        """Whether layers are given images."""
+        return self.image_shape is not None and self.layer_generator not in FUSED
+
     def _architecture(self, n_inputs, n_rows, likelihood):
-        height, width, channels = 1, 1, n_inputs
-        if self.layer_generator == "convolutional":
-            if self.image_shape is None:
-                raise InvalidParameterError(
-                    "layer_generator='convolutional' needs 'image_shape', the shape "
-                    "(height, width) or (height, width, channels) of the image in a row of X."
-                )
-            height, width, channels = (*self.image_shape, 1)[:3]
-        if height * width * channels != n_inputs:
+        shape = (n_inputs,)
+        if self._sees_images:
+            shape = (*self.image_shape, 1)[:3]
+        elif self.layer_generator == "convolutional":
+            raise InvalidParameterError(
+                "layer_generator='convolutional' needs 'image_shape', the shape "
+                "(height, width) or (height, width, channels) of the image in a row of X."
+            )
+        if np.prod(shape) != n_inputs:
             raise InvalidParameterError(
                 f"'image_shape'={self.image_shape} does not fit the {n_inputs} features of X."
             )
-        return Architecture(
-            self.layer_generator, n_inputs, self._width(n_rows), likelihood, height, width
-        )
+        return Architecture(self.layer_generator, shape, self._width(n_rows), likelihood)
 
     def _new_depth(self):
         if self.depth_prior == "categorical":
@@ -127,7 +140,7 @@ class UnboundedDepthMixin:
 
     def _learn_input_scale(self, X, weights):
         self._X_map = None
-        if self.normalize_X and self.layer_generator == "convolutional":
+        if self.normalize_X and self._sees_images:
             self._X_map = OneScale(X, weights)
         elif self.normalize_X:
             self._X_map = NormalScores(X, weights)
@@ -140,9 +153,8 @@ class UnboundedDepthMixin:
         architecture = self._architecture(n_inputs, n_rows, likelihood)
         scale, first = self.weight_scale, None
         if isinstance(scale, str):
-            images = self.layer_generator == "convolutional"
-            scale = 1.0 if images else 0.3
-            first = scale if images else min(scale, n_inputs**-0.5)
+            scale = 1.0 if self._sees_images else 0.3
+            first = scale if self._sees_images else min(scale, n_inputs**-0.5)
         self._network = Network(architecture, start, scale, first_scale=first)
         self._depth = self._new_depth()
         self._depth_memory = np.zeros(0)

@@ -12,7 +12,7 @@ class Network:
 
     Parameters
     ----------
-    architecture : skbayesnn.udn.layers.Architecture
+    architecture : skbayesnn.udn.architecture.Architecture
     generator : numpy.random.Generator
         For the starting values.
     weight_scale : float, default=1.0
@@ -29,6 +29,8 @@ class Network:
         One block a layer and a head.
     depth : int
         Layers created so far.
+    layers : list of skbayesnn.udn.layers.Layer
+        Those layers.
     learns_noise : bool
         Whether the noise that all rows share takes part in the bound, or is set from outside.
     """
@@ -41,7 +43,7 @@ class Network:
         self.generator = generator
         self.weight_scale, self.first_scale = weight_scale, first_scale or weight_scale
         self.dtype = np.dtype(dtype)
-        self.depth = 0
+        self.depth, self.layers = 0, []
         self.theta, self.gradient, self.centre, self.precision = (
             np.zeros(0, dtype=dtype) for _ in range(4)
         )
@@ -60,9 +62,14 @@ class Network:
         own, offsets = law.precision(self.learns_noise), law.start()
         while self.depth < depth:
             k = self.depth
-            layer = a.start_layer(k, self.generator)
-            slopes = np.zeros(a.head_size - offsets.size)
-            head = self.head(k - 1).copy() if k else np.concatenate([slopes, offsets])
+            below = self.layers[-1].output_shape if k else a.input_shape
+            self.layers.append(made := a.layer(k + 1, below))
+            layer = np.asarray(made.start(self.generator), dtype=float)
+            head = np.concatenate([np.zeros(a.head_size(made) - offsets.size), offsets])
+            if k and made.output_shape == below:
+                head = self.head(k - 1).copy()
+            elif k:  # what the head below says of all rows holds for another array too
+                head[-offsets.size :] = self.head(k - 1)[-offsets.size :]
             precision = np.full(layer.size + head.size, self.weight_scale**-2)
             precision[: layer.size] = (self.weight_scale if k else self.first_scale) ** -2
             if own is not None:
@@ -70,7 +77,7 @@ class Network:
                 slopes *= np.resize(law.slope_factors(), slopes.size)
                 precision[-own.size :] = own
             self.theta = self._append(self.theta, layer, head)
-            self.centre = self._append(self.centre, a.centre(k), np.zeros(a.head_size))
+            self.centre = self._append(self.centre, made.centre(), np.zeros(head.size))
             self.precision = self._append(self.precision, precision)
             self.gradient = self._append(self.gradient, np.zeros(layer.size + head.size))
             self.adam.grow([layer.size, head.size])
@@ -80,6 +87,7 @@ class Network:
         """Forget the layers and heads after the first ``depth``."""
         if depth < self.depth:
             self.adam.shrink(2 * depth)
+            del self.layers[depth:]
             size = self.starts[-1]
             self.theta, self.gradient, self.centre, self.precision = (
                 v[:size].copy() for v in (self.theta, self.gradient, self.centre, self.precision)
@@ -124,29 +132,22 @@ class Network:
         return np.cumsum(parts[::2]) + parts[1::2]
 
     def scratch(self, n, depth):
-        """Arrays that the kernels work in, for batches of ``n`` rows; kept and reused."""
+        """Arrays that the fused kernel works in, for batches of ``n`` rows; kept and reused."""
         a = self.architecture
-        rows = n * a.positions
         if self.rows < n or self.buffers["hidden"].shape[0] < depth:
             depth = depth + 4
-            n_patches = rows if a.kind == "convolutional" else 1
-            n_inner = (1, 1) if a.kind == "dense" else (depth, rows)
+            n_inner = (1, 1) if a.generator == "dense" else (depth, n)
 
             def empty(*size):
                 return np.empty(size, dtype=self.dtype)
 
             self.rows = n
             self.buffers = {
-                "patches": (
-                    empty(n_patches, a.patch * a.channels),
-                    empty(n_patches, a.patch * a.width),
-                ),
-                "hidden": empty(depth, rows, a.width),
+                "hidden": empty(depth, n, a.width),
                 "inner": empty(*n_inner, a.width),
-                "d_hidden": empty(rows, a.width),
-                "d_lower": empty(rows, a.width),
-                "scratch": empty(rows, a.width),
-                "d_patches": empty(n_patches, a.patch * a.width),
+                "d_hidden": empty(n, a.width),
+                "d_lower": empty(n, a.width),
+                "scratch": empty(n, a.width),
                 "outputs": empty(n, a.likelihood.n_outputs),
             }
         return self.buffers
@@ -166,17 +167,20 @@ class Network:
         -------
         outputs : ndarray of shape (depth, n, n_outputs)
         """
-        a = self.architecture
-        chunk = max(1, 4096 // a.positions)
+        law, shape = self.architecture.likelihood, self.architecture.input_shape
+        chunk = max(1, 4096 // int(np.prod(shape[:-1], dtype=int)))
         layers = [self.layer(k).astype(float) for k in range(depth)]
         heads = [self.head(k).astype(float) for k in range(depth)]
-        out = np.empty((depth, len(X), a.likelihood.n_outputs))
+        out = np.empty((depth, len(X), law.n_outputs))
         for begin in range(0, len(X), chunk):
             rows = slice(begin, begin + chunk)
-            hidden = np.asarray(X[rows], dtype=float).reshape(-1, a.channels)
+            hidden = np.asarray(X[rows], dtype=float).reshape(-1, *shape)
             for k in range(depth):
-                hidden = a.apply_layer(k, layers[k], hidden)
-                out[k, rows] = a.apply_head(heads[k], hidden)
+                hidden = self.layers[k].forward(layers[k], hidden)[0]
+                flat = hidden.reshape(len(hidden), -1)
+                end = flat.shape[1] * law.n_outputs
+                slopes = heads[k][:end].reshape(-1, law.n_outputs)
+                out[k, rows] = flat @ slopes + heads[k][end : end + law.n_outputs]
         return out
 
     def __getstate__(self):
