@@ -7,6 +7,7 @@ import numpy as np
 
 from skbayesnn._validation import (
     BOOLEAN,
+    N_JOBS,
     InvalidParameterError,
     Options,
     check_sample_weight,
@@ -27,6 +28,7 @@ from skbayesnn.udn.depth import CategoricalDepth, PointMass, TruncatedPoisson
 from skbayesnn.udn.inference import DepthInference
 from skbayesnn.udn.inputs import NormalScores, OneScale
 from skbayesnn.udn.network import Network
+from skbayesnn.udn.workers import Workers
 
 EPOCHS, LEAST_EPOCHS, IMAGE_EPOCHS = 500, 90, 30
 MOST_WORK, PATIENCE = 512_000, 0.4
@@ -76,6 +78,7 @@ CONSTRAINTS = {
     "max_depth": [positive(Integral)],
     "weight_scale": [positive(), Options(("auto",))],
     "refit": BOOLEAN,
+    "n_jobs": N_JOBS,
     **TRAINING_CONSTRAINTS,
 }
 
@@ -162,8 +165,12 @@ class UnboundedDepthMixin:
         self.loss_curve_, self.validation_scores_, self.n_iter_ = [], [], 0
         return split
 
-    def _train(self, X, targets, weights, split, strata, shown):
+    def _train(self, *data):
         """Fit on all rows, or on a part and, with ``refit``, then on all of them."""
+        with Workers(self.n_jobs) as workers:
+            self._train_with(workers, *data)
+
+    def _train_with(self, workers, X, targets, weights, split, strata, shown):
         self._see(weights)
         rows = other = slice(None)
         holding = holds_out(self, len(X) >= LEAST_HELD_ROWS)
@@ -182,25 +189,26 @@ class UnboundedDepthMixin:
         )
         inference = DepthInference(
             self._network, self._depth, *(part[rows] for part in data), self.max_depth,
-            held_out=held_out,
+            held_out=held_out, workers=workers,
         )  # fmt: skip
         record = self._run(inference, settings, self.schedule, tasks)
         self.validation_scores_ = record.scores
         if holding:
             self._calibrate(*held_out)
         if refit and not record.stopped_by_callback:
-            self._refit(data, record.best_epoch, tasks)
+            self._refit(data, record.best_epoch, tasks, workers)
         self._publish()
         tasks.finish()
 
-    def _refit(self, data, n_epochs, tasks):
+    def _refit(self, data, n_epochs, tasks, workers):
         """Go on with all rows, noise and temperature held at what was learned."""
         depth = self._depth.support
         self._network.grow(depth)
         self._network.adam.reset()
         inference = DepthInference(
-            self._network, self._depth, *data, self.max_depth, noise=self._kept_noise(depth)
-        )
+            self._network, self._depth, *data, self.max_depth, noise=self._kept_noise(depth),
+            workers=workers,
+        )  # fmt: skip
         part, rate = self._refit_part_and_rate(inference.n_rows)
         settings = self._settings(inference.n_rows)
         settings = replace(settings, n_epochs=max(1, round(part * n_epochs)), early_stopping=False)
@@ -236,13 +244,15 @@ class UnboundedDepthMixin:
     def _train_once(self, X, targets, weights):
         """One pass over a batch of a stream."""
         self._see(weights)
-        inference = DepthInference(
-            self._network, self._depth, self._scaled(X), self._scaled_targets(targets), weights,
-            self.max_depth, n_total=self.n_samples_seen_,
-        )  # fmt: skip
-        inference.mean_log_likelihood = self._depth_memory
-        settings = self._settings(len(X))
-        self._run(inference, replace(settings, n_epochs=1, early_stopping=False), "constant")
+        with Workers(self.n_jobs) as workers:
+            inference = DepthInference(
+                self._network, self._depth, self._scaled(X), self._scaled_targets(targets), weights,
+                self.max_depth, n_total=self.n_samples_seen_, workers=workers,
+            )  # fmt: skip
+            inference.mean_log_likelihood = self._depth_memory
+            settings = self._settings(len(X))
+            settings = replace(settings, n_epochs=1, early_stopping=False)
+            self._run(inference, settings, "constant")
         self._depth_memory = inference.mean_log_likelihood
         self._publish()
 

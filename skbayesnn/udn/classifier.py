@@ -105,6 +105,9 @@ class UDNClassifier(
         Standardise the inputs inside. Columns of tables are replaced by normal scores (the
         normal quantiles of their ranks, interpolated, and continued by lines beyond the rows
         that were seen); images get one mean and one scale.
+    n_jobs : int or None, default=None
+        Cores to use; None for one, or what a joblib context says. The result does not depend on
+        it. More pay where steps are large: for images, and for tables of many thousand rows.
     random_state : int, numpy.random.RandomState or None, default=None
         Seed of all that is random: starting weights, order of the rows, rows held out.
 
@@ -176,6 +179,7 @@ class UDNClassifier(
         tol: float = 0.0,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
         normalize_X: bool = True,
+        n_jobs: int | None = None,
         random_state: Seed = None,
     ) -> None:
         self.width = width
@@ -196,6 +200,7 @@ class UDNClassifier(
         self.tol = tol
         self.class_weight = class_weight
         self.normalize_X = normalize_X
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     def _check_parameters(self):

@@ -5,6 +5,12 @@ import numpy as np
 from skbayesnn.numerics.adam import Adam
 from skbayesnn.udn.likelihoods import VARIANCE_UNIT
 from skbayesnn.udn.objective import divergences
+from skbayesnn.udn.workers import ALONE
+
+WORK_A_PIECE, MOST_PIECES = 4_000_000, 4
+"""Rows times parameters, at the least, of a piece of a batch, and pieces at the most: a piece is to
+take half a millisecond, since handing it to a thread takes some hundredths of that."""
+ROWS_AT_A_TIME = 1024
 
 
 class Network:
@@ -49,7 +55,7 @@ class Network:
         )
         self.adam = Adam([], dtype=dtype)
         self.learns_noise = True
-        self.rows, self.buffers = 0, None
+        self.rows, self.deepest, self.buffers = 0, 0, []
 
     @property
     def starts(self):
@@ -131,28 +137,46 @@ class Network:
         parts = divergences(self.theta, self.centre, self.precision, self.starts, 2 * depth)
         return np.cumsum(parts[::2]) + parts[1::2]
 
-    def scratch(self, n, depth):
-        """Arrays that the fused kernel works in, for batches of ``n`` rows; kept and reused."""
+    def n_pieces(self, n, depth):
+        """Into how many pieces a batch of ``n`` rows is cut, whatever works on them."""
+        positions = int(np.prod(self.architecture.input_shape[:-1], dtype=int))
+        work = n * positions * int(self.starts[2 * depth])
+        return int(np.clip(work // WORK_A_PIECE, 1, MOST_PIECES))
+
+    def scratch(self, n, depth, n_pieces):
+        """Arrays to work in, a dictionary a piece of at most ``n`` rows; kept and reused.
+
+        The first piece writes its gradient to ``gradient``, the others each to their own.
+        """
+        if self.rows < n or self.deepest < depth:
+            self.rows, self.deepest = max(n, self.rows), max(self.deepest, depth + 4)
+            self.buffers = []
+        while len(self.buffers) < n_pieces:
+            self.buffers.append(self._buffers(self.rows, self.deepest))
+        for i, one in enumerate(self.buffers[:n_pieces]):
+            if i == 0:
+                one["gradient"] = self.gradient
+            elif one["gradient"].size != self.gradient.size:
+                one["gradient"] = np.zeros_like(self.gradient)
+        return self.buffers[:n_pieces]
+
+    def _buffers(self, n, depth):
         a = self.architecture
-        if self.rows < n or self.buffers["hidden"].shape[0] < depth:
-            depth = depth + 4
+        out = {"gradient": np.zeros(0, dtype=self.dtype)}
+        if a.fused:
             n_inner = (1, 1) if a.generator == "dense" else (depth, n)
-
-            def empty(*size):
-                return np.empty(size, dtype=self.dtype)
-
-            self.rows = n
-            self.buffers = {
-                "hidden": empty(depth, n, a.width),
-                "inner": empty(*n_inner, a.width),
-                "d_hidden": empty(n, a.width),
-                "d_lower": empty(n, a.width),
-                "scratch": empty(n, a.width),
-                "outputs": empty(n, a.likelihood.n_outputs),
+            sizes = {
+                "hidden": (depth, n, a.width),
+                "inner": (*n_inner, a.width),
+                "d_hidden": (n, a.width),
+                "d_lower": (n, a.width),
+                "scratch": (n, a.width),
+                "outputs": (n, a.likelihood.n_outputs),
             }
-        return self.buffers
+            out |= {name: np.empty(size, dtype=self.dtype) for name, size in sizes.items()}
+        return out
 
-    def outputs(self, X, depth):
+    def outputs(self, X, depth, workers=ALONE):
         """Outputs of the first ``depth`` heads, in float64 whatever the type of ``theta``.
 
         Plain numpy: predictions need more digits than gradients, since the output of a row
@@ -162,18 +186,20 @@ class Network:
         ----------
         X : ndarray of shape (n, n_inputs)
         depth : int
+        workers : skbayesnn.udn.workers.Workers
 
         Returns
         -------
         outputs : ndarray of shape (depth, n, n_outputs)
         """
         law, shape = self.architecture.likelihood, self.architecture.input_shape
-        chunk = max(1, 4096 // int(np.prod(shape[:-1], dtype=int)))
+        chunk = max(1, ROWS_AT_A_TIME // int(np.prod(shape[:-1], dtype=int)))
         layers = [self.layer(k).astype(float) for k in range(depth)]
         heads = [self.head(k).astype(float) for k in range(depth)]
         out = np.empty((depth, len(X), law.n_outputs))
-        for begin in range(0, len(X), chunk):
-            rows = slice(begin, begin + chunk)
+
+        def piece(i):
+            rows = slice(i * chunk, (i + 1) * chunk)
             hidden = np.asarray(X[rows], dtype=float).reshape(-1, *shape)
             for k in range(depth):
                 hidden = self.layers[k].forward(layers[k], hidden)[0]
@@ -181,7 +207,9 @@ class Network:
                 end = flat.shape[1] * law.n_outputs
                 slopes = heads[k][:end].reshape(-1, law.n_outputs)
                 out[k, rows] = flat @ slopes + heads[k][end : end + law.n_outputs]
+
+        workers.run(piece, -(-len(X) // chunk))
         return out
 
     def __getstate__(self):
-        return {**self.__dict__, "rows": 0, "buffers": None}
+        return {**self.__dict__, "rows": 0, "deepest": 0, "buffers": []}

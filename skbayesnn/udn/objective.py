@@ -17,12 +17,16 @@ from skbayesnn.numerics.adam import adam_step
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.udn.fused import fused_gradient
 from skbayesnn.udn.heads import head_gradient
+from skbayesnn.udn.workers import ALONE
 
 
-def data_gradient(network, depth, q, head_weights, X, targets, weights, n_mean, totals):
+def data_gradient(
+    network, depth, q, head_weights, X, targets, weights, n_mean, totals, workers=ALONE
+):
     """Data term of the loss: its gradient, and the log-likelihood of every depth.
 
-    The gradient goes to ``network.gradient``, overwritten for the blocks in use.
+    The gradient goes to ``network.gradient``, overwritten for the blocks in use. A large batch is
+    cut into pieces, by its size alone; they are worked on side by side and added in order.
 
     Parameters
     ----------
@@ -38,22 +42,43 @@ def data_gradient(network, depth, q, head_weights, X, targets, weights, n_mean, 
         What the sums over the batch are divided by.
     totals : ndarray of shape (depth,)
         The batch's log-likelihood of each depth is added.
+    workers : skbayesnn.udn.workers.Workers
     """
-    if network.architecture.fused:
-        b, n = network.scratch(len(X), depth), len(X)
-        fused_gradient(
-            network.shape, network.starts, network.theta, depth, q, head_weights, X, targets,
-            weights, n_mean, network.learns_noise, b["hidden"], b["inner"], b["d_hidden"][:n],
-            b["d_lower"][:n], b["scratch"][:n], b["outputs"][:n], network.gradient, totals,
+    pass_through = fused_pass if network.architecture.fused else layered_gradient
+    size = -(-len(X) // network.n_pieces(len(X), depth))
+    n_pieces = -(-len(X) // size)
+    scratch = network.scratch(size, depth, n_pieces)
+    parts = np.zeros((n_pieces, depth))
+
+    def piece(i):
+        rows = slice(i * size, (i + 1) * size)
+        pass_through(
+            network, depth, q, head_weights, X[rows], targets[rows], weights[rows], n_mean,
+            parts[i], scratch[i],
         )  # fmt: skip
-    else:
-        layered_gradient(network, depth, q, head_weights, X, targets, weights, n_mean, totals)
+
+    workers.run(piece, n_pieces)
+    end = network.starts[2 * depth]
+    for part, other in zip(parts[1:], scratch[1:], strict=False):
+        network.gradient[:end] += other["gradient"][:end]
+        parts[0] += part
+    totals += parts[0]
 
 
-def layered_gradient(network, depth, q, head_weights, X, targets, weights, n_mean, totals):
-    """:func:`data_gradient` for layers of any kind, one call each."""
+def fused_pass(network, depth, q, head_weights, X, targets, weights, n_mean, totals, scratch):
+    """:func:`data_gradient` of one piece, for dense and residual layers; to its scratch."""
+    b, n = scratch, len(X)
+    fused_gradient(
+        network.shape, network.starts, network.theta, depth, q, head_weights, X, targets, weights,
+        n_mean, network.learns_noise, b["hidden"], b["inner"], b["d_hidden"][:n], b["d_lower"][:n],
+        b["scratch"][:n], b["outputs"][:n], b["gradient"], totals,
+    )  # fmt: skip
+
+
+def layered_gradient(network, depth, q, head_weights, X, targets, weights, n_mean, totals, scratch):
+    """The same for layers of any kind, one call each."""
     net, architecture = network, network.architecture
-    theta, gradient, starts = net.theta, net.gradient, net.starts
+    theta, gradient, starts = net.theta, scratch["gradient"], net.starts
     hidden, kept = [X.reshape(len(X), *architecture.input_shape)], []
     for k in range(depth):
         out, keep = net.layers[k].forward(net.layer(k), hidden[-1])
@@ -101,7 +126,9 @@ def divergences(theta, centre, precision, starts, n_blocks):
     return out
 
 
-def run_steps(network, depth, q, head_weights, X, targets, weights, batch_size, rate, n_total):
+def run_steps(
+    network, depth, q, head_weights, X, targets, weights, batch_size, rate, n_total, workers=ALONE
+):
     """One step of Adam a batch, over rows in the order given.
 
     The loop is Python, the step two kernels: one kernel around it all would save some
@@ -121,6 +148,7 @@ def run_steps(network, depth, q, head_weights, X, targets, weights, batch_size, 
         Learning rate.
     n_total : float
         The number of rows that the prior is weighed against.
+    workers : skbayesnn.udn.workers.Workers
 
     Returns
     -------
@@ -135,7 +163,7 @@ def run_steps(network, depth, q, head_weights, X, targets, weights, batch_size, 
     for begin in range(0, len(X), batch_size):
         batch = slice(begin, begin + batch_size)
         data = X[batch], targets[batch], weights[batch]
-        data_gradient(net, depth, q, head_weights, *data, float(len(data[0])), totals)
+        data_gradient(net, depth, q, head_weights, *data, float(len(data[0])), totals, workers)
         shrink(net.theta, net.centre, net.precision, net.starts, factors, net.gradient)
         adam_step(net.theta, net.gradient, adam.first, adam.second, net.starts, adam.counts, rates)
     return totals / len(X)

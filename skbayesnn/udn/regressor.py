@@ -115,6 +115,9 @@ class UDNRegressor(
         Standardise the targets inside. All outputs are in the units of y either way.
     point_estimate : {"mean", "median"}, default="mean"
         What ``predict`` returns of the predictive distribution.
+    n_jobs : int or None, default=None
+        Cores to use; None for one, or what a joblib context says. The result does not depend on
+        it. More pay where steps are large: for images, and for tables of many thousand rows.
     random_state : int, numpy.random.RandomState or None, default=None
         Seed of all that is random: starting weights, order of the rows, rows held out.
 
@@ -221,6 +224,7 @@ class UDNRegressor(
         normalize_X: bool = True,
         normalize_y: bool = True,
         point_estimate: Literal["mean", "median"] = "mean",
+        n_jobs: int | None = None,
         random_state: Seed = None,
     ) -> None:
         self.likelihood = likelihood
@@ -244,6 +248,7 @@ class UDNRegressor(
         self.normalize_X = normalize_X
         self.normalize_y = normalize_y
         self.point_estimate = point_estimate
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     def __sklearn_tags__(self):

@@ -12,6 +12,7 @@ from skbayesnn.udn.convolution import ConvolutionalLayers
 from skbayesnn.udn.likelihoods import VARIANCE_UNIT, Likelihood
 from skbayesnn.udn.network import Network
 from skbayesnn.udn.objective import data_gradient, layered_gradient, run_steps, shrink
+from skbayesnn.udn.workers import Workers
 
 DEPTH, N = 3, 5
 Q = np.array([0.2, 0.5, 0.3])
@@ -105,10 +106,26 @@ def test_one_kernel_does_what_a_call_a_layer_does(kind):
     fused, apart = np.zeros(DEPTH), np.zeros(DEPTH)
     data_gradient(network, DEPTH, Q, np.ones(DEPTH), *data, float(N), fused)
     found = network.gradient.copy()
-    network.gradient[:] = np.nan
-    layered_gradient(network, DEPTH, Q, np.ones(DEPTH), *data, float(N), apart)
+    scratch = {"gradient": np.full(found.size, np.nan)}
+    layered_gradient(network, DEPTH, Q, np.ones(DEPTH), *data, float(N), apart, scratch)
     np.testing.assert_allclose(fused, apart, rtol=1e-12)
-    np.testing.assert_allclose(found, network.gradient, rtol=1e-10, atol=1e-14)
+    np.testing.assert_allclose(found, scratch["gradient"], rtol=1e-10, atol=1e-14)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_pieces_of_a_batch_add_up(kind, n_jobs, monkeypatch):
+    network, *data = make(kind, "mixture")
+    whole, cut = np.zeros(DEPTH), np.zeros(DEPTH)
+    data_gradient(network, DEPTH, Q, Q, *data, float(N), whole)
+    assert network.n_pieces(N, DEPTH) == 1
+    found = network.gradient.copy()
+    monkeypatch.setattr("skbayesnn.udn.network.WORK_A_PIECE", 1)
+    assert network.n_pieces(N, DEPTH) == 4
+    with Workers(n_jobs) as workers:
+        data_gradient(network, DEPTH, Q, Q, *data, float(N), cut, workers)
+    np.testing.assert_allclose(cut, whole, rtol=1e-12)
+    np.testing.assert_allclose(network.gradient, found, rtol=1e-9, atol=1e-14)
 
 
 @pytest.mark.parametrize("kind", KINDS)

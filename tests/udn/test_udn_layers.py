@@ -15,6 +15,7 @@ from skbayesnn._validation import InvalidParameterError
 from skbayesnn.udn import ConvolutionalLayers, Layer, UDNClassifier, UDNRegressor, check_layer
 from skbayesnn.udn.convolution import image_patches, image_patches_adjoint
 from skbayesnn.udn.layers import DenseLayer, ResidualLayer
+from skbayesnn.udn.workers import Workers
 
 
 class Waves(Layer):
@@ -230,3 +231,28 @@ def test_images_that_are_too_small():
 def test_parameters_of_convolutions_are_checked(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         ConvolutionalLayers(**wrong)
+
+
+@pytest.mark.parametrize("generator", ["dense", "convolutional", MyDense])
+def test_cores_change_no_bit(generator):
+    """Wide enough for batches to be cut, and for held-out rows to come in pieces."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(6000, 16)), rng.normal(size=6000)
+    model = UDNRegressor(
+        layer_generator=generator, max_iter=2, random_state=0,
+        image_shape=(4, 4) if generator == "convolutional" else None,
+    )  # fmt: skip
+    fits = [clone(model).set_params(n_jobs=n).fit(X, y) for n in (None, 2, 5)]
+    network = fits[0]._network
+    assert network.n_pieces(256, network.depth) > 1
+    for other in fits[1:]:
+        np.testing.assert_array_equal(other._network.theta, network.theta)
+        np.testing.assert_array_equal(other.predict(X[:50]), fits[0].predict(X[:50]))
+
+
+def test_an_error_in_a_thread_is_raised():
+    def piece(i):
+        raise RuntimeError(f"piece {i}")
+
+    with Workers(2) as workers, pytest.raises(RuntimeError, match="piece"):
+        workers.run(piece, 4)
