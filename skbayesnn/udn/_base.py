@@ -111,7 +111,7 @@ class UnboundedDepthMixin:
         if not isinstance(self.width, str):
             return int(self.width)
         if self._sees_images:
-            return 24
+            return 48
         return int(32 * np.clip(2 ** np.floor(np.log2(n_rows / 1000)), 1, 4))
 
     @property

@@ -18,7 +18,7 @@ from skbayesnn.udn.likelihoods import Likelihood
 GENERATORS = {
     "dense": DenseLayer,
     "residual": ResidualLayer,
-    "convolutional": ConvolutionalLayers(),
+    "convolutional": ConvolutionalLayers(pooling=(2,), normalize=True),
 }
 """The layer generators that have a name."""
 

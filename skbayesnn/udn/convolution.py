@@ -129,16 +129,13 @@ class ConvolutionalLayer(Layer):
     def __init__(self, number, input_shape, width, kernel_size, stride, pooling, normalize):
         height, image_width, channels = input_shape
         self.first, self.width = number == 1, width
-        self.kernel_size, self.stride, self.pooling = kernel_size, stride, pooling
+        self.kernel_size, self.stride = kernel_size, stride
         self.normalize = normalize and not self.first
         self.fan_in = kernel_size**2 * channels
         self.inner_shape = (-(-height // stride), -(-image_width // stride))
-        self.output_shape = (*(side // pooling for side in self.inner_shape), width)
-        if min(self.output_shape) < 1:
-            raise ValueError(
-                f"layer {number} is given images of {height} × {image_width} pixels, too small "
-                f"for a stride of {stride} and pooling of {pooling}."
-            )
+        self.windows = tuple(min(pooling, side) for side in self.inner_shape)
+        sides = (a // b for a, b in zip(self.inner_shape, self.windows, strict=True))
+        self.output_shape = (*sides, width)
         self.n_weights = self.fan_in * width
         self.n_parameters = self.n_weights + width + (0 if self.first else width**2)
 
@@ -174,7 +171,7 @@ class ConvolutionalLayer(Layer):
         )
         if not self.first:
             full += inputs[:, :: self.stride, :: self.stride]
-        out = full if self.pooling == 1 else _windows(full, self.pooling).max(axis=(2, 4))
+        out = full if max(self.windows) == 1 else _windows(full, self.windows).max(axis=(2, 4))
         return out, (inner, full, out, source, spread)
 
     def adjoint(self, theta, inputs, kept, d_outputs):
@@ -182,11 +179,11 @@ class ConvolutionalLayer(Layer):
         weights, _, mixing = self._parts(theta)
         inner, full, out, source, spread = kept
         d_full = d_outputs
-        if self.pooling > 1:
+        if max(self.windows) > 1:
             d_full = np.zeros_like(full)
-            top = _windows(full, self.pooling) == out[:, :, None, :, None]
+            top = _windows(full, self.windows) == out[:, :, None, :, None]
             share = d_outputs / top.sum(axis=(2, 4), dtype=out.dtype)
-            _windows(d_full, self.pooling)[:] = top * share[:, :, None, :, None]
+            _windows(d_full, self.windows)[:] = top * share[:, :, None, :, None]
         rows = d_full.reshape(-1, self.width)
         d_z = rows * (inner > 0) if self.first else (rows @ mixing.T) * (inner > 0)
         d_weights, part = np.empty_like(weights), np.empty_like(weights)
@@ -205,14 +202,16 @@ class ConvolutionalLayer(Layer):
         return np.concatenate(pieces), d_source
 
 
-def _windows(images, side):
+def _windows(images, sides):
     """View of the images as windows of pixels; (n, rows, side, columns, side, channels)."""
     n, height, width, channels = images.shape
-    rows, columns = height // side, width // side
-    whole = images[:, : rows * side, : columns * side]
+    rows, columns = height // sides[0], width // sides[1]
+    whole = images[:, : rows * sides[0], : columns * sides[1]]
     a, b, c, d = whole.strides
     return np.lib.stride_tricks.as_strided(
-        whole, (n, rows, side, columns, side, channels), (a, side * b, b, side * c, c, d)
+        whole,
+        (n, rows, sides[0], columns, sides[1], channels),
+        (a, sides[0] * b, b, sides[1] * c, c, d),
     )
 
 
@@ -235,7 +234,8 @@ class ConvolutionalLayers:
     Layer 1 is ``pool(relu(patches(x) W + b))``; those above are
     ``pool(h + relu(patches(normalise(h)) W + b) U)``, patches the neighbourhoods of pixels, zero
     beyond the edge. The estimator's ``width`` is the number of channels, its ``image_shape``
-    says how a row of X is an image. ``layer_generator="convolutional"`` is this with its defaults.
+    says how a row of X is an image. ``layer_generator="convolutional"`` is this with
+    ``pooling=(2,), normalize=True``.
 
     Parameters
     ----------
@@ -244,7 +244,8 @@ class ConvolutionalLayers:
         With a stride of s the layer's image has a pixel for s × s of those below.
     pooling : tuple of int, default=()
         Side of the windows of pixels of which each layer keeps the largest value, channel by
-        channel; 1, for none, in layers that are not named.
+        channel; 1, for none, in layers that are not named. Pixels that fill no window are left
+        out; an image narrower than a window is one.
     normalize : bool, default=False
         Whether a layer standardises what it is given, each image over all its pixels and
         channels, before its convolution.

@@ -1,5 +1,7 @@
 """The network's parameters and scratch: blocks made on demand, outputs of every depth."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from skbayesnn.numerics.adam import Adam
@@ -142,6 +144,17 @@ class Network:
         positions = int(np.prod(self.architecture.input_shape[:-1], dtype=int))
         work = n * positions * int(self.starts[2 * depth])
         return int(np.clip(work // WORK_A_PIECE, 1, MOST_PIECES))
+
+    def shares(self, depth, n_pieces):
+        """Slices of about equal length that make up the parameters of the first layers."""
+        ends = np.linspace(0, self.starts[2 * depth], n_pieces + 1).astype(int)
+        return [slice(a, b) for a, b in pairwise(ends)]
+
+    def block_masks(self, depth, n_pieces):
+        """For each piece of an update 1 where it takes a block, else 0; (n_pieces, n_blocks)."""
+        middle = 0.5 * (self.starts[:-1] + self.starts[1:])
+        owner = (middle * n_pieces / self.starts[2 * depth]).astype(int)
+        return [(owner == i).astype(float) for i in range(n_pieces)]
 
     def scratch(self, n, depth, n_pieces):
         """Arrays to work in, a dictionary a piece of at most ``n`` rows; kept and reused.

@@ -58,11 +58,16 @@ def data_gradient(
         )  # fmt: skip
 
     workers.run(piece, n_pieces)
-    end = network.starts[2 * depth]
-    for part, other in zip(parts[1:], scratch[1:], strict=False):
-        network.gradient[:end] += other["gradient"][:end]
-        parts[0] += part
-    totals += parts[0]
+    for part in parts:
+        totals += part
+    shares = network.shares(depth, n_pieces)
+
+    def add(i):
+        for other in scratch[1:]:
+            network.gradient[shares[i]] += other["gradient"][shares[i]]
+
+    if n_pieces > 1:
+        workers.run(add, len(shares))
 
 
 def fused_pass(network, depth, q, head_weights, X, targets, weights, n_mean, totals, scratch):
@@ -160,10 +165,18 @@ def run_steps(
     used[0 : 2 * depth : 2], used[1 : 2 * depth : 2] = q[::-1].cumsum()[::-1], head_weights
     rates, factors = rate * (used > 0), used / n_total
     totals = np.zeros(depth)
+    masks = net.block_masks(depth, net.n_pieces(batch_size, depth))
+
+    def update(i):
+        shrink(net.theta, net.centre, net.precision, net.starts, factors * masks[i], net.gradient)
+        adam_step(
+            net.theta, net.gradient, adam.first, adam.second, net.starts, adam.counts,
+            rates * masks[i],
+        )  # fmt: skip
+
     for begin in range(0, len(X), batch_size):
         batch = slice(begin, begin + batch_size)
         data = X[batch], targets[batch], weights[batch]
         data_gradient(net, depth, q, head_weights, *data, float(len(data[0])), totals, workers)
-        shrink(net.theta, net.centre, net.precision, net.starts, factors, net.gradient)
-        adam_step(net.theta, net.gradient, adam.first, adam.second, net.starts, adam.counts, rates)
+        workers.run(update, len(masks))
     return totals / len(X)

@@ -59,13 +59,13 @@ class UDNRegressor(
         Gaussians of each depth's "mixture".
     width : int or "auto", default="auto"
         Units of each hidden layer. "auto" takes 32 for fewer than 2000 rows, 64 for fewer than
-        4000 and 128 for more; of channels, for layers of images, 24.
+        4000 and 128 for more; of channels, for layers of images, 48.
     layer_generator : {"dense", "residual", "convolutional"} or callable, default="dense"
         What a new layer is: ``relu(h W + b)``; ``h + relu(h W + b) U``; or the latter on the
-        3 × 3 neighbourhoods of every pixel (:class:`~skbayesnn.udn.ConvolutionalLayers` has
-        strides, pooling and normalisation). Or what ``layer_generator(number, input_shape,
-        width)`` returns, the layer of that number, counted from 1: see
-        :class:`~skbayesnn.udn.Layer`.
+        3 × 3 neighbourhoods of every pixel, normalised, and with pooling after layer 1
+        (:class:`~skbayesnn.udn.ConvolutionalLayers` offers others). Or what
+        ``layer_generator(number, input_shape, width)`` returns, the layer of that number, counted
+        from 1: see :class:`~skbayesnn.udn.Layer`.
     image_shape : tuple (height, width) or (height, width, channels), or None, default=None
         Shape of the image in each row of X (C order). Needed by convolutional layers; a callable
         is given images if this is set, else rows; dense and residual layers do not look at it.

@@ -161,7 +161,7 @@ def test_by_name_and_by_hand_are_the_same():
         UDNClassifier(
             layer_generator=g, image_shape=(8, 8), width=6, max_iter=3, random_state=0
         ).fit(X[:300], y[:300])
-        for g in ("convolutional", ConvolutionalLayers())
+        for g in ("convolutional", ConvolutionalLayers(pooling=(2,), normalize=True))
     ]
     np.testing.assert_array_equal(*[model.predict_proba(X[300:350]) for model in fits])
 
@@ -215,14 +215,14 @@ def test_generators_that_make_no_layer(generator, message):
         UDNRegressor(layer_generator=generator).fit(X, y)
 
 
-def test_images_that_are_too_small():
-    X, y = load_digits(return_X_y=True)
-    deep = ConvolutionalLayers(pooling=(2, 2, 2, 2))
-    model = UDNClassifier(
-        layer_generator=deep, image_shape=(8, 8), width=4, depth_prior="point", max_depth=4
-    )
-    with pytest.raises(InvalidParameterError, match=r"layer 4 .* 1 × 1 pixels"):
-        model.fit(X[:100], y[:100])
+def test_narrow_images_are_one_window():
+    X, y = wave(60)
+    X = np.column_stack([np.roll(X[:, 0], k) for k in range(12)])
+    deep = ConvolutionalLayers(pooling=(2, 2, 2, 2, 2))
+    model = UDNRegressor(layer_generator=deep, image_shape=(1, 12), width=4, max_iter=2).fit(X, y)
+    shapes = [layer.output_shape for layer in model._network.layers]
+    assert shapes[:5] == [(1, 6, 4), (1, 3, 4), (1, 1, 4), (1, 1, 4), (1, 1, 4)]
+    check_layer(deep(2, (1, 5, 4), 4), (1, 5, 4))
 
 
 @pytest.mark.parametrize(
