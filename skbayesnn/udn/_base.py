@@ -33,6 +33,10 @@ from skbayesnn.udn.workers import Workers
 EPOCHS, LEAST_EPOCHS, IMAGE_EPOCHS = 500, 90, 30
 MOST_WORK, PATIENCE = 512_000, 0.4
 LEAST_HELD_ROWS = 4
+MANY_INPUTS, SCOUT_START, SCOUT_EPOCHS = 20, 0.1, 0.2
+"""With more inputs than this a scout says which of them matter: a network whose weights of layer 1
+start this much smaller, so that they show what was learned and not where they started, trained for
+this part of the epochs."""
 
 
 class Pair:
@@ -149,21 +153,33 @@ class UnboundedDepthMixin:
             self._X_map = NormalScores(X, weights)
 
     def _scaled(self, X):
-        return X if self._X_map is None else self._X_map(X)
+        X = X if self._X_map is None else self._X_map(X)
+        return X if np.all(self.input_relevance_ == 1) else X * self.input_relevance_
 
     def _initialise(self, n_inputs, n_rows, likelihood):
         start, self._shuffle, split = spawn_generators(self.random_state, 3)
-        architecture = self._architecture(n_inputs, n_rows, likelihood)
-        scale, first = self.weight_scale, None
-        if isinstance(scale, str):
-            scale = 1.0 if self._sees_images else 0.3
-            first = scale if self._sees_images else min(scale, n_inputs**-0.5)
-        self._network = Network(architecture, start, scale, first_scale=first)
-        self._depth = self._new_depth()
-        self._depth_memory = np.zeros(0)
+        self.input_relevance_ = np.ones(n_inputs)
+        self._new_network(self._architecture(n_inputs, n_rows, likelihood), start)
         self.n_samples_seen_ = 0
         self.loss_curve_, self.validation_scores_, self.n_iter_ = [], [], 0
         return split
+
+    def _new_network(self, architecture, generator):
+        """A network at its start, layer 1 as if only the inputs that matter were there."""
+        scale, first = self.weight_scale, None
+        n_inputs = float(np.sum(self.input_relevance_**2))
+        if isinstance(scale, str):
+            scale = 1.0 if self._sees_images else 0.3
+            first = scale if self._sees_images else min(scale, n_inputs**-0.5)
+        self._network = Network(architecture, generator, scale, first_scale=first)
+        self._depth, self._depth_memory = self._new_depth(), np.zeros(0)
+        if n_inputs < len(self.input_relevance_):
+            self._start_of_lift(np.sqrt(len(self.input_relevance_) / n_inputs))
+
+    def _start_of_lift(self, factor):
+        """Change the size of the first weights of layer 1."""
+        self._network.grow(1)
+        self._network.layer(0)[: self._network.layers[0].n_weights] *= factor
 
     def _train(self, *data):
         """Fit on all rows, or on a part and, with ``refit``, then on all of them."""
@@ -181,17 +197,24 @@ class UnboundedDepthMixin:
         self._learn_input_scale(X[rows], weights[rows])
         self._learn_target_scale(targets[rows], weights[rows])
         data = self._scaled(X), self._scaled_targets(targets), weights
-        held_out = tuple(part[other] for part in data) if holding else None
         settings = replace(self._settings(len(X[rows])), early_stopping=holding)
         refit = holding and self.refit
-        tasks = CallbackTasks(
-            self, *shown, settings.n_epochs * (2 if refit else 1), self._fitted_so_far
-        )
-        inference = DepthInference(
-            self._network, self._depth, *(part[rows] for part in data), self.max_depth,
-            held_out=held_out, workers=workers,
-        )  # fmt: skip
-        record = self._run(inference, settings, self.schedule, tasks)
+        weighs = holding and self._network.architecture.fused and X.shape[1] > MANY_INPUTS
+        n_epochs = settings.n_epochs * (1 + 2 * weighs + refit)
+        tasks = CallbackTasks(self, *shown, n_epochs, self._fitted_so_far)
+
+        def learn(settings=settings):
+            inputs = data[0] * self.input_relevance_ if weighs else data[0]
+            held_out = (inputs[other], *(part[other] for part in data[1:])) if holding else None
+            inference = DepthInference(
+                self._network, self._depth, inputs[rows], *(part[rows] for part in data[1:]),
+                self.max_depth, held_out=held_out, workers=workers,
+            )  # fmt: skip
+            return inference, self._run(inference, settings, self.schedule, tasks)
+
+        inference, record = self._weigh_inputs(learn, settings) if weighs else learn()
+        data = data[0] * self.input_relevance_, *data[1:]
+        held_out = inference.held_out
         self.validation_scores_ = record.scores
         if holding:
             self._calibrate(*held_out)
@@ -199,6 +222,34 @@ class UnboundedDepthMixin:
             self._refit(data, record.best_epoch, tasks, workers)
         self._publish()
         tasks.finish()
+
+    def _weigh_inputs(self, learn, settings):
+        """Train with all inputs alike and with those that matter, and keep what predicts better."""
+        network = self._network
+        self._start_of_lift(SCOUT_START)
+        n_inputs, n_weights = len(self.input_relevance_), network.layers[0].n_weights
+        epochs, patience = (
+            max(1, round(SCOUT_EPOCHS * n)) for n in (settings.n_epochs, settings.patience)
+        )
+        tried = learn(replace(settings, n_epochs=epochs, patience=patience))
+        if tried[1].stopped_by_callback:
+            return tried
+        weights = network.layer(0)[:n_weights].reshape(n_inputs, -1).astype(float)
+        squares = np.sum(weights**2, axis=1)
+        fits = []
+        for relevance in (np.ones(n_inputs), squares / squares.max()):
+            self.input_relevance_ = relevance
+            self._new_network(network.architecture, network.generator)
+            tried = learn()
+            if tried[1].stopped_by_callback:
+                return tried
+            fits.append((*tried, self._network, self._depth, relevance, tried[0].score_held_out()))
+        leads, counts = fits[1][-1] - fits[0][-1], tried[0].held_out_weights
+        lead = np.average(leads, weights=counts)
+        spread = np.sqrt(np.average((leads - lead) ** 2, weights=counts))
+        better = fits[int(lead > spread / np.sqrt(max(1, len(leads) - 1)))]
+        *tried, self._network, self._depth, self.input_relevance_, _ = better
+        return tried
 
     def _refit(self, data, n_epochs, tasks, workers):
         """Go on with all rows, noise and temperature held at what was learned."""
@@ -272,4 +323,5 @@ class UnboundedDepthMixin:
             "depth_posterior_": q,
             "expected_depth_": self._depth.expected_depth(),
             "n_layers_": len(q),
+            "input_relevance_": self.input_relevance_,
         }

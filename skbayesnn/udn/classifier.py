@@ -120,6 +120,12 @@ class UDNClassifier(
         Mean of the depth under its posterior.
     n_layers_ : int
         Largest depth with positive probability.
+    input_relevance_ : ndarray of shape (`n_features_in_`,)
+        What the normalised inputs are multiplied by; 1 for up to 20 inputs. Of more, a short fit
+        of dense or residual layers says which matter, by the squared norms of their weights over
+        the largest; two networks are trained, with all inputs alike and with inputs so scaled,
+        and the latter is kept where it predicts the held-out rows better by more than the
+        standard error.
     temperature_ : float
         What logits are divided by, the same for all depths: the value of at least 1 with the
         best log loss on the held-out rows; 1 without them.

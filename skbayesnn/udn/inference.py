@@ -191,6 +191,11 @@ class DepthInference(Trainable):
         self.network.grow(m)
         self.outputs = self.network.outputs(self.held_out[0], m, self.workers)
 
+    def score_held_out(self):
+        """Log densities of the held-out rows under the network as it stands."""
+        self._look()
+        return self.held_out_log_densities()
+
     def _learn_noise(self, n_batches):
         """Move the noise of each depth and half towards what makes its rows most probable."""
         _, targets, weights = self.held_out
