@@ -1,19 +1,26 @@
 """Classification tables: log loss, Brier score, calibration error and accuracy, five folds.
 
-Six sets that scikit-learn ships or makes: digits, breast cancer, wine, noisy moons, four classes
-with 5 % of the labels flipped, four classes with 30 % flipped. All models have their defaults; a
+Seven sets that scikit-learn ships or makes: digits, breast cancer, wine, noisy moons, four classes
+with 5 % of the labels flipped, four classes with 30 % flipped, two classes told by five of a
+hundred inputs. All models have their defaults; a
 support vector machine gets probabilities by Platt's method on three folds; those that need it
 stand behind ``StandardScaler``. "udn conv" is the convolutional network, for digits alone; "udn
 x5" averages the probabilities of five networks from different seeds. The Brier score is summed
 over classes. The calibration error is that of the most probable class, in ten bins of its
 probability.
 
-    python benchmarks/udn_classification.py
+With ``--out`` each line is written to a file as it is known, and lines that are there are not run
+again; ``--page`` writes the tables of the documentation from them.
+
+    python benchmarks/udn_classification.py --out classes.csv --page docs/classification.rst \\
+        --models udn "udn conv" svc logistic forest boosting mlp
 """
 
 import argparse
+import csv
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 from sklearn.calibration import CalibratedClassifierCV
@@ -57,6 +64,18 @@ SETS = {
     "moons": lambda: make_moons(1000, noise=0.3, random_state=0),
     "flip 5%": lambda: flipped(3000, 0.05),
     "flip 30%": lambda: flipped(1000, 0.3),
+    "100 inputs": lambda: make_classification(
+        500, 100, n_informative=5, n_redundant=0, n_clusters_per_class=1, random_state=0
+    ),
+}
+TOLD = {
+    "digits": "digits: 1797 rows, 64 inputs, 10 classes",
+    "cancer": "breast cancer: 569, 30, 2",
+    "wine": "wine: 178, 13, 3",
+    "moons": "moons, noise of 0.3: 1000, 2, 2",
+    "flip 5%": "5 % of labels flipped: 3000, 10, 4",
+    "flip 30%": "30 % flipped: 1000, 10, 4",
+    "100 inputs": "five of a hundred inputs: 500, 100, 2",
 }
 IMAGES = {"layer_generator": "convolutional", "image_shape": (8, 8)}
 MODELS = {
@@ -81,33 +100,108 @@ def calibration_error(p, y, n_bins=10):
     return sum(gaps) / len(y)
 
 
+SCORES = ["log loss", "Brier score", "calibration error", "accuracy"]
+COLUMNS = ["set", "model", *SCORES, "log loss s.e.", "seconds"]
+
+
+def evaluate(name, key):
+    """Scores of one model on one set, over five folds."""
+    X, y = SETS[name]()
+    seconds, p = 0.0, np.empty((len(y), y.max() + 1))
+    for rows, other in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):
+        begin = time.process_time()
+        model = MODELS[key]().fit(X[rows], y[rows])
+        seconds += (time.process_time() - begin) / 5
+        p[other] = model.predict_proba(X[other])
+    # Forests give a probability of zero, which no finite log loss forgives.
+    own = -np.log(np.maximum(p[np.arange(len(y)), y], 1e-15))
+    return {
+        "set": name,
+        "model": key,
+        "log loss": own.mean(),
+        "log loss s.e.": own.std() / np.sqrt(len(y)),
+        "Brier score": ((p - np.eye(p.shape[1])[y]) ** 2).sum(axis=1).mean(),
+        "calibration error": calibration_error(p, y),
+        "accuracy": np.mean(p.argmax(axis=1) == y),
+        "seconds": seconds,
+    }
+
+
+def known(path):
+    """Lines of a file of earlier runs, by set and model."""
+    if path is None or not path.exists():
+        return {}
+    with path.open() as file:
+        lines = list(csv.DictReader(file))
+    for line in lines:
+        line.update({c: float(line[c]) for c in COLUMNS[2:]})
+    return {(line["set"], line["model"]): line for line in lines}
+
+
+def page(lines):
+    """A table a score, models side by side, the best in bold."""
+    models = [m for m in MODELS if any(key[1] == m for key in lines)]
+    out = [
+        "..",
+        "   Written by benchmarks/udn_classification.py --page.",
+        "",
+        'Five folds; all models with their defaults, "udn conv" with '
+        '``layer_generator="convolutional"``',
+        "and the shape of the images. A set's numbers are its rows, inputs and classes. The Brier "
+        "score is",
+        "summed over classes; the calibration error is that of the most probable class, in ten",
+        "bins.",
+        "",
+    ]
+    for score in [*SCORES, "seconds"]:
+        title = {"seconds": "Processor seconds a fit"}.get(score, score.capitalize())
+        out += [f".. list-table:: {title}", "   :header-rows: 1", ""]
+        out += ["   * - set", *[f"     - {m}" for m in models]]
+        digits = 1 if score == "seconds" else 3
+        for name in [n for n in SETS if any(key[0] == n for key in lines)]:
+            values = {m: lines[name, m][score] for m in models if (name, m) in lines}
+            best = (max if score == "accuracy" else min)(values.values())
+            out.append(f"   * - {TOLD[name]}")
+            for m in models:
+                text = f"{values[m]:.{digits}f}" if m in values else "–"
+                bold = m in values and text == f"{best:.{digits}f}"
+                out.append(f"     - **{text}**" if bold else f"     - {text}")
+        out.append("")
+    return "\n".join(out)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--sets", nargs="+", choices=list(SETS), default=list(SETS))
     parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
+    parser.add_argument("--out", type=Path, help="file of scores, added to")
+    parser.add_argument("--page", type=Path, help="where to write the tables")
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
-    print("set       model     log loss (s.e.)    Brier  calibration  accuracy  seconds a fit")
+    lines = known(options.out)
+    print("set         model     log loss (s.e.)    Brier  calibration  accuracy  seconds a fit")
     for name in options.sets:
-        X, y = SETS[name]()
         for key in options.models:
             if key == "udn conv" and name != "digits":
                 continue
-            seconds, p = 0.0, np.empty((len(y), y.max() + 1))
-            for rows, other in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):
-                begin = time.process_time()
-                model = MODELS[key]().fit(X[rows], y[rows])
-                seconds += (time.process_time() - begin) / 5
-                p[other] = model.predict_proba(X[other])
-            # Forests give a probability of zero, which no finite log loss forgives.
-            own = -np.log(np.maximum(p[np.arange(len(y)), y], 1e-15))
-            brier = ((p - np.eye(p.shape[1])[y]) ** 2).sum(axis=1).mean()
+            if (name, key) not in lines:
+                lines[name, key] = evaluate(name, key)
+                if options.out:
+                    new = not options.out.exists()
+                    with options.out.open("a", newline="") as file:
+                        writer = csv.DictWriter(file, COLUMNS)
+                        if new:
+                            writer.writeheader()
+                        writer.writerow(lines[name, key])
+            s = lines[name, key]
             print(
-                f"{name:9s} {key:9s} {own.mean():8.4f} ({own.std() / np.sqrt(len(y)):.3f})"
-                f" {brier:8.4f} {calibration_error(p, y):12.4f}"
-                f" {np.mean(p.argmax(axis=1) == y):9.4f} {seconds:14.1f}",
+                f"{name:11s} {key:9s} {s['log loss']:8.4f} ({s['log loss s.e.']:.3f})"
+                f" {s['Brier score']:8.4f} {s['calibration error']:12.4f}"
+                f" {s['accuracy']:9.4f} {s['seconds']:14.1f}",
                 flush=True,
             )
+    if options.page:
+        options.page.write_text(page(lines))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,8 @@ import time
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from skbayesnn.udn.layers import Architecture
+from skbayesnn.udn.architecture import Architecture
+from skbayesnn.udn.likelihoods import Likelihood
 from skbayesnn.udn.network import Network
 from skbayesnn.udn.objective import run_steps
 
@@ -37,7 +38,7 @@ def best_of(function, repeats):
 def ours(depth, repeats, steps=20):
     """Milliseconds a step of this package."""
     rng = np.random.default_rng(0)
-    network = Network(Architecture("dense", 2, WIDTH, 2), rng)
+    network = Network(Architecture("dense", (2,), WIDTH, Likelihood("softmax", 2)), rng)
     network.grow(depth)
     X = rng.normal(size=(BATCH * steps, 2)).astype(np.float32)
     y = (X[:, :1] > 0).astype(np.float32)

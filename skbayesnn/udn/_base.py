@@ -7,6 +7,7 @@ import numpy as np
 
 from skbayesnn._validation import (
     BOOLEAN,
+    N_JOBS,
     InvalidParameterError,
     Options,
     check_sample_weight,
@@ -22,15 +23,20 @@ from skbayesnn.training.settings import (
     holds_out,
     training_settings,
 )
+from skbayesnn.udn.architecture import FUSED, GENERATORS, Architecture
 from skbayesnn.udn.depth import CategoricalDepth, PointMass, TruncatedPoisson
 from skbayesnn.udn.inference import DepthInference
 from skbayesnn.udn.inputs import NormalScores, OneScale
-from skbayesnn.udn.layers import KINDS, Architecture
 from skbayesnn.udn.network import Network
+from skbayesnn.udn.workers import Workers
 
 EPOCHS, LEAST_EPOCHS, IMAGE_EPOCHS = 500, 90, 30
 MOST_WORK, PATIENCE = 512_000, 0.4
 LEAST_HELD_ROWS = 4
+MANY_INPUTS, SCOUT_START, SCOUT_EPOCHS = 20, 0.1, 0.2
+"""With more inputs than this a scout says which of them matter: a network whose weights of layer 1
+start this much smaller, so that they show what was learned and not where they started, trained for
+this part of the epochs."""
 
 
 class Pair:
@@ -47,6 +53,16 @@ class Pair:
         return "a tuple (height, width) or (height, width, channels) of positive ints"
 
 
+class Callable:
+    """A function, or a class."""
+
+    def __contains__(self, value):
+        return callable(value)
+
+    def __str__(self):
+        return "a callable that makes layers"
+
+
 class Mapping:
     """A dictionary."""
 
@@ -59,13 +75,14 @@ class Mapping:
 
 CONSTRAINTS = {
     "width": [positive(Integral), Options(("auto",))],
-    "layer_generator": [Options(tuple(KINDS))],
+    "layer_generator": [Options(tuple(GENERATORS)), Callable()],
     "image_shape": [Options((None,)), Pair()],
     "depth_prior": [Options(("poisson", "categorical", "point"))],
     "prior_depth": [positive()],
     "max_depth": [positive(Integral)],
     "weight_scale": [positive(), Options(("auto",))],
     "refit": BOOLEAN,
+    "n_jobs": N_JOBS,
     **TRAINING_CONSTRAINTS,
 }
 
@@ -82,7 +99,7 @@ class UnboundedDepthMixin:
         """
         size = int(np.clip(n_rows // 16, 32, 256))
         n_batches = -(-n_rows // min(size, n_rows))
-        if self.layer_generator == "convolutional":
+        if self._sees_images:
             epochs = patience = IMAGE_EPOCHS
         else:
             width = self._network.architecture.width
@@ -97,26 +114,29 @@ class UnboundedDepthMixin:
         """Units a layer: "auto" takes more for many rows, fewer for images."""
         if not isinstance(self.width, str):
             return int(self.width)
-        if self.layer_generator == "convolutional":
-            return 24
+        if self._sees_images:
+            return 48
         return int(32 * np.clip(2 ** np.floor(np.log2(n_rows / 1000)), 1, 4))
 
+    @property
+    def _sees_images(self):
+        """Whether layers are given images."""
+        return self.image_shape is not None and self.layer_generator not in FUSED
+
     def _architecture(self, n_inputs, n_rows, likelihood):
-        height, width, channels = 1, 1, n_inputs
-        if self.layer_generator == "convolutional":
-            if self.image_shape is None:
-                raise InvalidParameterError(
-                    "layer_generator='convolutional' needs 'image_shape', the shape "
-                    "(height, width) or (height, width, channels) of the image in a row of X."
-                )
-            height, width, channels = (*self.image_shape, 1)[:3]
-        if height * width * channels != n_inputs:
+        shape = (n_inputs,)
+        if self._sees_images:
+            shape = (*self.image_shape, 1)[:3]
+        elif self.layer_generator == "convolutional":
+            raise InvalidParameterError(
+                "layer_generator='convolutional' needs 'image_shape', the shape "
+                "(height, width) or (height, width, channels) of the image in a row of X."
+            )
+        if np.prod(shape) != n_inputs:
             raise InvalidParameterError(
                 f"'image_shape'={self.image_shape} does not fit the {n_inputs} features of X."
             )
-        return Architecture(
-            self.layer_generator, n_inputs, self._width(n_rows), likelihood, height, width
-        )
+        return Architecture(self.layer_generator, shape, self._width(n_rows), likelihood)
 
     def _new_depth(self):
         if self.depth_prior == "categorical":
@@ -127,31 +147,46 @@ class UnboundedDepthMixin:
 
     def _learn_input_scale(self, X, weights):
         self._X_map = None
-        if self.normalize_X and self.layer_generator == "convolutional":
+        if self.normalize_X and self._sees_images:
             self._X_map = OneScale(X, weights)
         elif self.normalize_X:
             self._X_map = NormalScores(X, weights)
 
     def _scaled(self, X):
-        return X if self._X_map is None else self._X_map(X)
+        X = X if self._X_map is None else self._X_map(X)
+        return X if np.all(self.input_relevance_ == 1) else X * self.input_relevance_
 
     def _initialise(self, n_inputs, n_rows, likelihood):
         start, self._shuffle, split = spawn_generators(self.random_state, 3)
-        architecture = self._architecture(n_inputs, n_rows, likelihood)
-        scale, first = self.weight_scale, None
-        if isinstance(scale, str):
-            images = self.layer_generator == "convolutional"
-            scale = 1.0 if images else 0.3
-            first = scale if images else min(scale, n_inputs**-0.5)
-        self._network = Network(architecture, start, scale, first_scale=first)
-        self._depth = self._new_depth()
-        self._depth_memory = np.zeros(0)
+        self.input_relevance_ = np.ones(n_inputs)
+        self._new_network(self._architecture(n_inputs, n_rows, likelihood), start)
         self.n_samples_seen_ = 0
         self.loss_curve_, self.validation_scores_, self.n_iter_ = [], [], 0
         return split
 
-    def _train(self, X, targets, weights, split, strata, shown):
+    def _new_network(self, architecture, generator):
+        """A network at its start, layer 1 as if only the inputs that matter were there."""
+        scale, first = self.weight_scale, None
+        n_inputs = float(np.sum(self.input_relevance_**2))
+        if isinstance(scale, str):
+            scale = 1.0 if self._sees_images else 0.3
+            first = scale if self._sees_images else min(scale, n_inputs**-0.5)
+        self._network = Network(architecture, generator, scale, first_scale=first)
+        self._depth, self._depth_memory = self._new_depth(), np.zeros(0)
+        if n_inputs < len(self.input_relevance_):
+            self._start_of_lift(np.sqrt(len(self.input_relevance_) / n_inputs))
+
+    def _start_of_lift(self, factor):
+        """Change the size of the first weights of layer 1."""
+        self._network.grow(1)
+        self._network.layer(0)[: self._network.layers[0].n_weights] *= factor
+
+    def _train(self, *data):
         """Fit on all rows, or on a part and, with ``refit``, then on all of them."""
+        with Workers(self.n_jobs) as workers:
+            self._train_with(workers, *data)
+
+    def _train_with(self, workers, X, targets, weights, split, strata, shown):
         self._see(weights)
         rows = other = slice(None)
         holding = holds_out(self, len(X) >= LEAST_HELD_ROWS)
@@ -162,33 +197,69 @@ class UnboundedDepthMixin:
         self._learn_input_scale(X[rows], weights[rows])
         self._learn_target_scale(targets[rows], weights[rows])
         data = self._scaled(X), self._scaled_targets(targets), weights
-        held_out = tuple(part[other] for part in data) if holding else None
         settings = replace(self._settings(len(X[rows])), early_stopping=holding)
         refit = holding and self.refit
-        tasks = CallbackTasks(
-            self, *shown, settings.n_epochs * (2 if refit else 1), self._fitted_so_far
-        )
-        inference = DepthInference(
-            self._network, self._depth, *(part[rows] for part in data), self.max_depth,
-            held_out=held_out,
-        )  # fmt: skip
-        record = self._run(inference, settings, self.schedule, tasks)
+        weighs = holding and self._network.architecture.fused and X.shape[1] > MANY_INPUTS
+        n_epochs = settings.n_epochs * (1 + 2 * weighs + refit)
+        tasks = CallbackTasks(self, *shown, n_epochs, self._fitted_so_far)
+
+        def learn(settings=settings):
+            inputs = data[0] * self.input_relevance_ if weighs else data[0]
+            held_out = (inputs[other], *(part[other] for part in data[1:])) if holding else None
+            inference = DepthInference(
+                self._network, self._depth, inputs[rows], *(part[rows] for part in data[1:]),
+                self.max_depth, held_out=held_out, workers=workers,
+            )  # fmt: skip
+            return inference, self._run(inference, settings, self.schedule, tasks)
+
+        inference, record = self._weigh_inputs(learn, settings) if weighs else learn()
+        data = data[0] * self.input_relevance_, *data[1:]
+        held_out = inference.held_out
         self.validation_scores_ = record.scores
         if holding:
             self._calibrate(*held_out)
         if refit and not record.stopped_by_callback:
-            self._refit(data, record.best_epoch, tasks)
+            self._refit(data, record.best_epoch, tasks, workers)
         self._publish()
         tasks.finish()
 
-    def _refit(self, data, n_epochs, tasks):
+    def _weigh_inputs(self, learn, settings):
+        """Train with all inputs alike and with those that matter, and keep what predicts better."""
+        network = self._network
+        self._start_of_lift(SCOUT_START)
+        n_inputs, n_weights = len(self.input_relevance_), network.layers[0].n_weights
+        epochs, patience = (
+            max(1, round(SCOUT_EPOCHS * n)) for n in (settings.n_epochs, settings.patience)
+        )
+        tried = learn(replace(settings, n_epochs=epochs, patience=patience))
+        if tried[1].stopped_by_callback:
+            return tried
+        weights = network.layer(0)[:n_weights].reshape(n_inputs, -1).astype(float)
+        squares = np.sum(weights**2, axis=1)
+        fits = []
+        for relevance in (np.ones(n_inputs), squares / squares.max()):
+            self.input_relevance_ = relevance
+            self._new_network(network.architecture, network.generator)
+            tried = learn()
+            if tried[1].stopped_by_callback:
+                return tried
+            fits.append((*tried, self._network, self._depth, relevance, tried[0].score_held_out()))
+        leads, counts = fits[1][-1] - fits[0][-1], tried[0].held_out_weights
+        lead = np.average(leads, weights=counts)
+        spread = np.sqrt(np.average((leads - lead) ** 2, weights=counts))
+        better = fits[int(lead > spread / np.sqrt(max(1, len(leads) - 1)))]
+        *tried, self._network, self._depth, self.input_relevance_, _ = better
+        return tried
+
+    def _refit(self, data, n_epochs, tasks, workers):
         """Go on with all rows, noise and temperature held at what was learned."""
         depth = self._depth.support
         self._network.grow(depth)
         self._network.adam.reset()
         inference = DepthInference(
-            self._network, self._depth, *data, self.max_depth, noise=self._kept_noise(depth)
-        )
+            self._network, self._depth, *data, self.max_depth, noise=self._kept_noise(depth),
+            workers=workers,
+        )  # fmt: skip
         part, rate = self._refit_part_and_rate(inference.n_rows)
         settings = self._settings(inference.n_rows)
         settings = replace(settings, n_epochs=max(1, round(part * n_epochs)), early_stopping=False)
@@ -224,13 +295,15 @@ class UnboundedDepthMixin:
     def _train_once(self, X, targets, weights):
         """One pass over a batch of a stream."""
         self._see(weights)
-        inference = DepthInference(
-            self._network, self._depth, self._scaled(X), self._scaled_targets(targets), weights,
-            self.max_depth, n_total=self.n_samples_seen_,
-        )  # fmt: skip
-        inference.mean_log_likelihood = self._depth_memory
-        settings = self._settings(len(X))
-        self._run(inference, replace(settings, n_epochs=1, early_stopping=False), "constant")
+        with Workers(self.n_jobs) as workers:
+            inference = DepthInference(
+                self._network, self._depth, self._scaled(X), self._scaled_targets(targets), weights,
+                self.max_depth, n_total=self.n_samples_seen_, workers=workers,
+            )  # fmt: skip
+            inference.mean_log_likelihood = self._depth_memory
+            settings = self._settings(len(X))
+            settings = replace(settings, n_epochs=1, early_stopping=False)
+            self._run(inference, settings, "constant")
         self._depth_memory = inference.mean_log_likelihood
         self._publish()
 
@@ -250,4 +323,5 @@ class UnboundedDepthMixin:
             "depth_posterior_": q,
             "expected_depth_": self._depth.expected_depth(),
             "n_layers_": len(q),
+            "input_relevance_": self.input_relevance_,
         }

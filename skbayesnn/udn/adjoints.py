@@ -80,47 +80,6 @@ def affine_relu_adjoint(inputs, out, d_out, d_weights, d_bias):
 
 
 @kernel
-def image_patches(images, height, width, patches):
-    """Set ``patches`` to the 3 × 3 neighbourhoods of every pixel, zero outside the image.
-
-    Parameters
-    ----------
-    images : ndarray of shape (n * height * width, channels)
-    height, width : int
-    patches : ndarray of shape (n * height * width, 9 * channels)
-    """
-    channels = images.shape[1]
-    n = images.shape[0] // (height * width)
-    for i in range(n):
-        for r in range(height):
-            for c in range(width):
-                row = (i * height + r) * width + c
-                for k in range(9):
-                    y, x = r + k // 3 - 1, c + k % 3 - 1
-                    inside = 0 <= y < height and 0 <= x < width
-                    source = (i * height + y) * width + x if inside else 0
-                    for j in range(channels):
-                        patches[row, k * channels + j] = images[source, j] if inside else 0
-
-
-@kernel
-def image_patches_adjoint(d_patches, height, width, d_images):
-    """Add to ``d_images`` the gradient that :func:`image_patches` sends back."""
-    channels = d_images.shape[1]
-    n = d_images.shape[0] // (height * width)
-    for i in range(n):
-        for r in range(height):
-            for c in range(width):
-                row = (i * height + r) * width + c
-                for k in range(9):
-                    y, x = r + k // 3 - 1, c + k % 3 - 1
-                    if 0 <= y < height and 0 <= x < width:
-                        target = (i * height + y) * width + x
-                        for j in range(channels):
-                            d_images[target, j] += d_patches[row, k * channels + j]
-
-
-@kernel
 def softmax_log_loss(logits, labels, weights, scale, d_logits):
     """Softmax cross-entropy of each row, and ``scale`` times its gradient.
 

@@ -16,6 +16,7 @@ from skbayesnn._typing import ArrayLike, FloatArray, Schedule, Seed
 from skbayesnn._validation import Options, check_parameters
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.udn._base import CONSTRAINTS, Mapping, UnboundedDepthMixin
+from skbayesnn.udn.layers import LayerGenerator
 from skbayesnn.udn.likelihoods import Likelihood, best_temperature
 
 
@@ -50,12 +51,16 @@ class UDNClassifier(
     ----------
     width : int or "auto", default="auto"
         Units of each hidden layer. "auto" takes 32 for fewer than 2000 rows, 64 for fewer than
-        4000 and 128 for more; of channels, for convolutional layers, 24.
-    layer_generator : {"dense", "residual", "convolutional"}, default="dense"
+        4000 and 128 for more; of channels, for layers of images, 48.
+    layer_generator : {"dense", "residual", "convolutional"} or callable, default="dense"
         What a new layer is: ``relu(h W + b)``; ``h + relu(h W + b) U``; or the latter on the
-        3 × 3 neighbourhoods of every pixel.
+        3 × 3 neighbourhoods of every pixel, normalised, and with pooling after layer 1
+        (:class:`~skbayesnn.udn.ConvolutionalLayers` offers others). Or what
+        ``layer_generator(number, input_shape, width)`` returns, the layer of that number, counted
+        from 1: see :class:`~skbayesnn.udn.Layer`.
     image_shape : tuple (height, width) or (height, width, channels), or None, default=None
-        Shape of the image in each row of X (C order), for convolutional layers.
+        Shape of the image in each row of X (C order). Needed by convolutional layers; a callable
+        is given images if this is set, else rows; dense and residual layers do not look at it.
     depth_prior : {"poisson", "categorical", "point"}, default="poisson"
         Unbounded depth; a categorical posterior over depths 1 to ``max_depth`` with a uniform
         prior (depth-uncertainty networks, Antorán et al., 2020); or a plain finite network of
@@ -66,7 +71,7 @@ class UDNClassifier(
         Largest depth allowed; a warning says when it is reached.
     weight_scale : float or "auto", default="auto"
         Prior standard deviation of every weight. "auto" takes 0.3, in layer 1 at
-        most one over the root of the number of inputs; for convolutional layers 1.
+        most one over the root of the number of inputs; for layers of images 1.
     learning_rate : float, default=0.003
         Of Adam, at the start.
     schedule : {"cosine", "constant", "drop"}, default="cosine"
@@ -75,7 +80,7 @@ class UDNClassifier(
         Rows a step. "auto" takes a sixteenth of the rows, but at least 32 and at most 256.
     max_iter : int or "auto", default="auto"
         Epochs: passes over the rows. "auto" takes 500, or as many as make 512,000 / width steps
-        where that are fewer, but at least 90; for convolutional layers 30. ``refit`` adds its
+        where that are fewer, but at least 90; for layers of images 30. ``refit`` adds its
         own.
     early_stopping : bool or "auto", default="auto"
         Hold out rows, stop when their mean log density has not risen for ``n_iter_no_change``
@@ -91,7 +96,7 @@ class UDNClassifier(
         Part of the rows held out; rows that are equal in inputs and target stay together.
     n_iter_no_change : int or "auto", default="auto"
         Epochs without a better held-out score before training stops. "auto" takes two fifths
-        of ``max_iter``'s "auto", and all of it for convolutional layers.
+        of ``max_iter``'s "auto", and all of it for layers of images.
     tol : float, default=0.0
         Least rise of the held-out score, in nats a row, that counts.
     class_weight : dict, "balanced" or None, default=None
@@ -100,6 +105,9 @@ class UDNClassifier(
         Standardise the inputs inside. Columns of tables are replaced by normal scores (the
         normal quantiles of their ranks, interpolated, and continued by lines beyond the rows
         that were seen); images get one mean and one scale.
+    n_jobs : int or None, default=None
+        Cores to use; None for one, or what a joblib context says. The result does not depend on
+        it. More pay where steps are large: for images, and for tables of many thousand rows.
     random_state : int, numpy.random.RandomState or None, default=None
         Seed of all that is random: starting weights, order of the rows, rows held out.
 
@@ -113,6 +121,12 @@ class UDNClassifier(
         Mean of the depth under its posterior.
     n_layers_ : int
         Largest depth with positive probability.
+    input_relevance_ : ndarray of shape (`n_features_in_`,)
+        What the normalised inputs are multiplied by; 1 for up to 20 inputs. Of more, a short fit
+        of dense or residual layers says which matter, by the squared norms of their weights over
+        the largest; two networks are trained, with all inputs alike and with inputs so scaled,
+        and the latter is kept where it predicts the held-out rows better by more than the
+        standard error.
     temperature_ : float
         What logits are divided by, the same for all depths: the value of at least 1 with the
         best log loss on the held-out rows; 1 without them.
@@ -155,7 +169,7 @@ class UDNClassifier(
         self,
         *,
         width: int | Literal["auto"] = "auto",
-        layer_generator: Literal["dense", "residual", "convolutional"] = "dense",
+        layer_generator: LayerGenerator = "dense",
         image_shape: tuple[int, ...] | None = None,
         depth_prior: Literal["poisson", "categorical", "point"] = "poisson",
         prior_depth: float = 0.5,
@@ -172,6 +186,7 @@ class UDNClassifier(
         tol: float = 0.0,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
         normalize_X: bool = True,
+        n_jobs: int | None = None,
         random_state: Seed = None,
     ) -> None:
         self.width = width
@@ -192,6 +207,7 @@ class UDNClassifier(
         self.tol = tol
         self.class_weight = class_weight
         self.normalize_X = normalize_X
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     def _check_parameters(self):
@@ -243,7 +259,7 @@ class UDNClassifier(
     def _refit_part_and_rate(self, n_rows):
         # Without noise to hold, training that goes on at the full rate learns labels by heart;
         # of images, whose labels seldom err, more is worth its risk.
-        return (0.5, 0.3) if self.layer_generator == "convolutional" else (0.1, 0.1)
+        return (0.5, 0.3) if self._sees_images else (0.1, 0.1)
 
     def _learn_target_scale(self, targets, weights):
         """Classes have none."""

@@ -20,6 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from skbayesnn.training.loop import Trainable
 from skbayesnn.udn.depth import TruncatedPoisson
 from skbayesnn.udn.objective import run_steps
+from skbayesnn.udn.workers import ALONE
 
 PROBE_WEIGHT, LEAST_TRAINED = 0.01, 5
 BATCHES_BETWEEN_DEPTH_UPDATES = 16
@@ -63,6 +64,8 @@ class DepthInference(Trainable):
         of the other half, and training takes the geometric mean.
     noise : ndarray of shape (depth, n_outputs) or None, default=None
         Log noise variances to keep, the last for all deeper heads; None to learn them.
+    workers : skbayesnn.udn.workers.Workers
+        Threads to share the work out to.
     """
 
     def __init__(
@@ -76,6 +79,7 @@ class DepthInference(Trainable):
         n_total=None,
         held_out=None,
         noise=None,
+        workers=ALONE,
     ):
         kind = network.dtype
         self.network, self.depth, self.max_depth = network, depth, max_depth
@@ -84,7 +88,7 @@ class DepthInference(Trainable):
         self.weights = np.ascontiguousarray(weights / weights.mean(), dtype=kind)
         self.n_rows = len(X)
         self.n_total = float(n_total or weights.sum())
-        self.held_out, self.noise = held_out, noise
+        self.held_out, self.noise, self.workers = held_out, noise, workers
         self.held_out_weights = None if held_out is None else held_out[2]
         self.halves = None
         self.least_log_noise = least_log_noise(targets)
@@ -130,7 +134,7 @@ class DepthInference(Trainable):
             net.set_noise(self.noise[np.minimum(np.arange(m), last)])
         log_likelihood = run_steps(
             net, m, q, heads, self.X[order], self.targets[order], self.weights[order],
-            batch_size, rate, self.n_total,
+            batch_size, rate, self.n_total, self.workers,
         )  # fmt: skip
         return self._update_depth(log_likelihood)
 
@@ -185,7 +189,12 @@ class DepthInference(Trainable):
         """Outputs of the held-out rows, for every depth in use."""
         m = len(self.weighting()[0])
         self.network.grow(m)
-        self.outputs = self.network.outputs(self.held_out[0], m)
+        self.outputs = self.network.outputs(self.held_out[0], m, self.workers)
+
+    def score_held_out(self):
+        """Log densities of the held-out rows under the network as it stands."""
+        self._look()
+        return self.held_out_log_densities()
 
     def _learn_noise(self, n_batches):
         """Move the noise of each depth and half towards what makes its rows most probable."""
@@ -198,18 +207,21 @@ class DepthInference(Trainable):
             self.halves = np.full((2, m, targets.shape[1]), self.law.first_noise)
         kept = np.minimum(np.arange(m), self.halves.shape[1] - 1)
         self.halves = self.halves[:, kept]
-        for half in range(2):
+        values = np.empty((2, len(moves), m, targets.shape[1]))
+
+        def piece(i):
+            half, move = divmod(i, len(moves))
             rows = slice(half, None, 2)
-            values = []
-            for step in moves:
-                shared[:, : targets.shape[1]] = self.halves[half] + step
-                terms = self.law.log_densities(self.outputs[:, rows], shared, targets[rows])
-                log_noise = self.halves[half] + step
-                # As if part of one more row lay a standard deviation off: none of few rows' noise.
-                few = -0.5 * (log_noise + np.exp(-log_noise)) / max(1, len(targets[rows])) ** 3
-                values.append(np.tensordot(weights[rows], terms, axes=(0, 1)) + few)
-            steps = moves[np.argmax(values, axis=0)]
-            self.halves[half] = np.maximum(self.halves[half] + steps, self.least_log_noise)
+            log_noise = self.halves[half] + moves[move]
+            given = np.concatenate([log_noise, shared[:, targets.shape[1] :]], axis=1)
+            terms = self.law.log_densities(self.outputs[:, rows], given, targets[rows])
+            # As if part of one more row lay a standard deviation off: none of few rows' noise.
+            few = -0.5 * (log_noise + np.exp(-log_noise)) / max(1, len(targets[rows])) ** 3
+            values[half, move] = np.tensordot(weights[rows], terms, axes=(0, 1)) + few
+
+        self.workers.run(piece, 2 * len(moves))
+        steps = moves[values.argmax(axis=1)]
+        self.halves = np.maximum(self.halves + steps, self.least_log_noise)
         self.network.set_noise(self.halves.mean(axis=0))
 
     def held_out_log_densities(self):
@@ -221,10 +233,13 @@ class DepthInference(Trainable):
         shared = self.network.shared(len(self.outputs))
         q = self.depth.probabilities()
         out = np.empty(len(targets))
-        for half in range(2):
-            rows = slice(half, None, 2)
+
+        def piece(half):
+            rows, given = slice(half, None, 2), shared.copy()
             if self.halves is not None:
-                shared[:, : targets.shape[1]] = self.halves[1 - half]
-            terms = self.law.log_densities(self.outputs[:, rows], shared, targets[rows])
+                given[:, : targets.shape[1]] = self.halves[1 - half]
+            terms = self.law.log_densities(self.outputs[:, rows], given, targets[rows])
             out[rows] = logsumexp(terms.sum(axis=2)[: len(q)], axis=0, b=q[:, None])
+
+        self.workers.run(piece, 2)
         return out

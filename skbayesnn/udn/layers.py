@@ -1,243 +1,307 @@
-"""Hidden layers f_k and output heads o_k (Nazaret and Blei, 2022).
+"""Hidden layers f_k (Nazaret and Blei, 2022): what a layer is, and the layers of tables.
 
-Three kinds of layer, all a matrix product on the rows of a hidden array (n × positions,
-channels), one position for a table, one a pixel for an image:
+A layer generator makes them: ``layer_generator(number, input_shape, width)`` returns layer
+``number``, counted from 1, a :class:`Layer`. It is what the paper calls the generator L of an
+infinite network; the generators by name are "dense" and "residual" here, "convolutional" in
+:mod:`skbayesnn.udn.convolution`. With w a layer's width,
 
 - dense: h' = relu(h W + b);
 - residual: h' = h + relu(h W + b) U;
-- convolutional: h' = h + relu(patches(h) W + b) U, patches the 3 × 3 neighbourhoods.
-
-Layer 1 lifts the inputs to the width, h' = relu(x W + b), for every kind. A head is an
-affine map of the flattened hidden array, and may have parameters that all rows share
-(:mod:`skbayesnn.udn.likelihoods`). All parameters lie in one flat vector, block after block:
-layer 1, head 1, layer 2, head 2, …
-
-A new layer starts as a pass-through (W = I, or U = 0) and its head as a copy of the head
-before it, so that creating it changes no output.
+- layer 1 of both lifts the inputs to the width, h' = relu(x W + b).
 """
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 
-from skbayesnn.numerics.jit import kernel
-from skbayesnn.udn.adjoints import (
-    affine_relu,
-    affine_relu_adjoint,
-    image_patches,
-    image_patches_adjoint,
-    product,
-    product_nt,
-    product_tn,
-)
-from skbayesnn.udn.likelihoods import Likelihood
 
-DENSE, RESIDUAL, CONVOLUTIONAL = 0, 1, 2
-KINDS = {"dense": DENSE, "residual": RESIDUAL, "convolutional": CONVOLUTIONAL}
+class Layer(ABC):
+    """One hidden layer: a map with parameters, and its adjoint.
 
+    Subclass it to give the networks layers of your own, and pass as ``layer_generator`` a
+    function that makes them: ``layer_generator(number, input_shape, width)`` returns the layer of
+    that number, counted from 1. ``input_shape`` is the shape of what it is given for one row:
+    (n_features,), or ``image_shape`` with its channels, at layer 1, later the ``output_shape`` of
+    the layer before. ``width`` is the estimator's. Define both in a module that can be
+    imported, so that fitted estimators can be pickled.
 
-@dataclass(frozen=True)
-class Architecture:
-    """Sizes of the blocks, and how each starts.
+    A layer holds no parameters: it is passed them, in one vector ``theta``, of float32 while the
+    network trains and of float64 when it predicts. Layers above are made when the posterior of
+    the depth asks for them, so the network trains best if a layer at its start passes its inputs
+    on unchanged, as ``inputs + relu(...) U`` does with U = 0: then the network as it stands is
+    not disturbed. Rows must not see each other (no batch normalisation), since predictions of a
+    row could then depend on the rows beside it.
 
-    Parameters
+    Attributes
     ----------
-    kind : {"dense", "residual", "convolutional"}
-    n_inputs : int
-        Columns of X.
-    width : int
-        Units, or channels, of each hidden layer.
-    likelihood : skbayesnn.udn.likelihoods.Likelihood
-        Says what the outputs of a head are.
-    height, image_width : int, default=1
-        Of the images, for convolutional layers.
+    output_shape : tuple of int
+        Shape of what it gives for one row. A head reads it flattened.
+    n_parameters : int
+        Length of ``theta``.
+
+    See Also
+    --------
+    check_layer : Compares ``adjoint`` with numerical differentiation.
+    ConvolutionalLayers : A generator of layers for images.
+
+    Examples
+    --------
+    Layers that are periodic in their inputs:
+
+    >>> import numpy as np
+    >>> from skbayesnn.udn import Layer, UDNRegressor, check_layer
+    >>> class Waves(Layer):
+    ...     "h' = sin(x W + b) at layer 1, and h' = h + sin(h W + b) U above."
+    ...     def __init__(self, number, input_shape, width):
+    ...         (self.n_inputs,), self.width, self.first = input_shape, width, number == 1
+    ...         self.output_shape = (width,)
+    ...         self.n_weights = self.n_inputs * width
+    ...         self.n_parameters = self.n_weights + width + (0 if self.first else width**2)
+    ...     def start(self, generator):
+    ...         theta = np.zeros(self.n_parameters)
+    ...         theta[: self.n_weights] = generator.normal(0, self.n_inputs**-0.5, self.n_weights)
+    ...         return theta
+    ...     def parts(self, theta):
+    ...         W, b, U = np.split(theta, [self.n_weights, self.n_weights + self.width])
+    ...         return W.reshape(-1, self.width), b, U.reshape(-1, self.width)
+    ...     def forward(self, theta, inputs):
+    ...         W, b, U = self.parts(theta)
+    ...         z = inputs @ W + b
+    ...         return np.sin(z) if self.first else inputs + np.sin(z) @ U, z
+    ...     def adjoint(self, theta, inputs, kept, d_outputs):
+    ...         W, b, U = self.parts(theta)
+    ...         d_z = np.cos(kept) * (d_outputs if self.first else d_outputs @ U.T)
+    ...         pieces = [inputs.T @ d_z, d_z.sum(axis=0)]
+    ...         if not self.first:
+    ...             pieces.append(np.sin(kept).T @ d_outputs)
+    ...         d_inputs = d_z @ W.T + (0 if self.first else d_outputs)
+    ...         return np.concatenate([p.ravel() for p in pieces]), d_inputs
+    >>> check_layer(Waves(1, (3,), 4), (3,))
+    >>> check_layer(Waves(2, (4,), 4), (4,))
+    >>> X = np.linspace(-2, 2, 200)[:, None]
+    >>> y = np.sin(3 * X[:, 0])
+    >>> model = UDNRegressor(layer_generator=Waves, max_iter=60, random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.9
+    True
     """
 
-    kind: str
-    n_inputs: int
-    width: int
-    likelihood: Likelihood
-    height: int = 1
-    image_width: int = 1
+    output_shape: tuple
+    n_parameters: int
 
-    @property
-    def positions(self):
-        """Rows of a hidden array for each row of X."""
-        return self.height * self.image_width
-
-    @property
-    def channels(self):
-        """Columns of the hidden array that X is reshaped to."""
-        return self.n_inputs // self.positions
-
-    @property
-    def patch(self):
-        """Neighbours that a layer looks at."""
-        return 9 if self.kind == "convolutional" else 1
-
-    def layer_size(self, k):
-        """Parameters of layer ``k``, counted from 0."""
-        if k == 0:
-            return (self.patch * self.channels + 1) * self.width
-        size = (self.patch * self.width + 1) * self.width
-        return size if self.kind == "dense" else size + self.width**2
-
-    @property
-    def head_size(self):
-        """Parameters of a head."""
-        law = self.likelihood
-        return (self.positions * self.width + 1) * law.n_outputs + law.n_shared
-
-    def starts(self, depth):
-        """Where each block begins, layers and heads in turn; (2 * depth + 1,) int64."""
-        sizes = [s for k in range(depth) for s in (self.layer_size(k), self.head_size)]
-        return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-
-    def packed(self):
-        """The sizes that kernels need; (10,) int64."""
-        law = self.likelihood
-        numbers = [
-            KINDS[self.kind],
-            self.height,
-            self.image_width,
-            self.channels,
-            self.width,
-            law.n_outputs,
-            law.n_shared,
-            self.patch,
-            law.code,
-            law.n_components,
-        ]
-        return np.array(numbers, dtype=np.int64)
-
-    def centre(self, k):
-        """Prior mean of layer ``k``: where the layer is a pass-through; zero for layer 0."""
-        block = np.zeros(self.layer_size(k))
-        if k > 0 and self.kind == "dense":
-            block[: self.width**2] = np.eye(self.width).ravel()
-        return block
-
-    def start_layer(self, k, generator):
-        """Starting values of layer ``k``: He's for layer 0, else a pass-through."""
-        block = self.centre(k)
-        if k == 0 or self.kind != "dense":
-            fan_in = self.patch * (self.channels if k == 0 else self.width)
-            n_weights = fan_in * self.width
-            spread = np.sqrt(2.0 / fan_in) if k == 0 else np.sqrt(0.5 / fan_in)
-            block[:n_weights] = generator.normal(0.0, spread, n_weights)
-        if k == 0:  # kinks spread over the inputs, not all at the origin
-            block[n_weights : n_weights + self.width] = generator.uniform(-1, 1, self.width)
-        return block
-
-    def apply_layer(self, k, block, hidden):
-        """Output of layer ``k``, in numpy.
+    @abstractmethod
+    def start(self, generator):
+        """Starting values.
 
         Parameters
         ----------
-        k : int
-        block : ndarray of shape (layer_size,)
-        hidden : ndarray of shape (n * positions, channels)
+        generator : numpy.random.Generator
 
         Returns
         -------
-        hidden : ndarray of shape (n * positions, width)
+        theta : ndarray of shape (n_parameters,)
         """
-        source = self.neighbourhoods(hidden) if self.kind == "convolutional" else hidden
-        fan_in, width = source.shape[1], self.width
-        bias = block[fan_in * width : (fan_in + 1) * width]
-        active = np.maximum(source @ block[: fan_in * width].reshape(fan_in, width) + bias, 0.0)
-        if k == 0 or self.kind == "dense":
-            return active
-        return hidden + active @ block[(fan_in + 1) * width :].reshape(width, width)
 
-    def apply_head(self, block, hidden):
-        """Outputs of a head, in numpy: (n, n_outputs)."""
-        flat, n_outputs = hidden.reshape(-1, self.positions * self.width), self.likelihood.n_outputs
-        end = flat.shape[1] * n_outputs
-        return flat @ block[:end].reshape(-1, n_outputs) + block[end : end + n_outputs]
+    def centre(self):
+        """Mean of the prior of the parameters; (n_parameters,). Zero unless a layer says else."""
+        return np.zeros(self.n_parameters)
 
-    def neighbourhoods(self, hidden):
-        """3 × 3 neighbourhoods of every pixel, zero outside the image, in numpy."""
-        images = hidden.reshape(-1, self.height, self.image_width, hidden.shape[1])
-        padded = np.pad(images, ((0, 0), (1, 1), (1, 1), (0, 0)))
-        h, w = self.height, self.image_width
-        parts = [padded[:, r : r + h, c : c + w] for r in range(3) for c in range(3)]
-        return np.concatenate(parts, axis=3).reshape(len(hidden), -1)
+    @abstractmethod
+    def forward(self, theta, inputs):
+        """The map.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (n_parameters,)
+        inputs : ndarray of shape (n, *input_shape)
+            Of the same type as ``theta``, and not to be changed.
+
+        Returns
+        -------
+        outputs : ndarray of shape (n, *output_shape)
+        kept : object
+            Whatever ``adjoint`` needs of the pass.
+        """
+
+    @abstractmethod
+    def adjoint(self, theta, inputs, kept, d_outputs):
+        """The gradient of a loss in parameters and inputs, given that in the outputs.
+
+        Parameters
+        ----------
+        theta, inputs : ndarray
+            As ``forward`` was given them.
+        kept : object
+            What ``forward`` kept.
+        d_outputs : ndarray of shape (n, *output_shape)
+            Not to be changed.
+
+        Returns
+        -------
+        d_theta : ndarray of shape (n_parameters,)
+            Summed over the rows.
+        d_inputs : ndarray of shape (n, *input_shape)
+        """
 
 
-@kernel
-def layer_forward(shape, first, block, inputs, patches, out, inner):
-    """One hidden layer.
+LayerGenerator = (
+    Literal["dense", "residual", "convolutional"] | Callable[[int, tuple[int, ...], int], Layer]
+)
+"""What ``layer_generator`` may be."""
+
+
+class DenseLayer(Layer):
+    """h' = relu(h W + b), started and centred at W = I but for layer 1.
 
     Parameters
     ----------
-    shape : ndarray of shape (10,), int64
-        From :meth:`Architecture.packed`.
-    first : bool
-        Whether this is layer 1, which lifts the inputs.
-    block : ndarray of shape (layer_size,)
-    inputs : ndarray of shape (rows, channels)
-    patches : ndarray of shape (rows, 9 * channels)
-        Scratch of convolutional layers; kept for the adjoint.
-    out : ndarray of shape (rows, width)
-        Set to the layer's output.
-    inner : ndarray of shape (rows, width)
-        Set to the activations before U (residual kinds); kept for the adjoint.
+    number : int
+        Counted from 1.
+    input_shape : tuple of int
+    width : int
     """
-    kind, width = shape[0], shape[4]
-    fan_in = shape[7] * (shape[3] if first else width)
-    weights = block[: fan_in * width].reshape((fan_in, width))
-    bias = block[fan_in * width : fan_in * width + width]
-    source = inputs
-    if kind == 2:
-        image_patches(inputs, shape[1], shape[2], patches)
-        source = patches
-    if first or kind == 0:
-        affine_relu(source, weights, bias, out)
-    else:
-        affine_relu(source, weights, bias, inner)
-        begin = (fan_in + 1) * width
-        product(inner, block[begin : begin + width * width].reshape((width, width)), out)
-        for i in range(out.shape[0]):
-            for j in range(width):
-                out[i, j] += inputs[i, j]
+
+    def __init__(self, number, input_shape, width):
+        self.n_inputs, self.width, self.first = int(np.prod(input_shape)), width, number == 1
+        self.output_shape = (width,)
+        self.n_weights = self.n_inputs * width
+        self.n_parameters = self.n_weights + width
+
+    def _lift(self, theta, generator):
+        """He's weights, and kinks spread over the inputs, not all at the origin."""
+        spread = np.sqrt(2.0 / self.n_inputs)
+        theta[: self.n_weights] = generator.normal(0.0, spread, self.n_weights)
+        theta[self.n_weights :] = generator.uniform(-1, 1, self.width)
+        return theta
+
+    def start(self, generator):
+        """The prior's mean; layer 1: He's."""
+        return self._lift(self.centre(), generator) if self.first else self.centre()
+
+    def centre(self):
+        """Where the layer passes on what is positive; zero for layer 1."""
+        theta = np.zeros(self.n_parameters)
+        if not self.first:
+            theta[: self.n_weights] = np.eye(self.width).ravel()
+        return theta
+
+    def _affine(self, theta):
+        weights = theta[: self.n_weights].reshape(self.n_inputs, self.width)
+        return weights, theta[self.n_weights : self.n_weights + self.width]
+
+    def forward(self, theta, inputs):
+        """See :class:`Layer`."""
+        weights, bias = self._affine(theta)
+        out = np.maximum(inputs @ weights + bias, 0)
+        return out, out
+
+    def adjoint(self, theta, inputs, kept, d_outputs):
+        """See :class:`Layer`."""
+        d_z = d_outputs * (kept > 0)
+        d_theta = np.concatenate([(inputs.T @ d_z).ravel(), d_z.sum(axis=0)])
+        return d_theta, d_z @ self._affine(theta)[0].T
 
 
-@kernel
-def layer_adjoint(
-    shape, first, block, inputs, patches, out, inner, d_out, d_block, d_inputs, scratch, d_patches
-):
-    """Adjoint of :func:`layer_forward`: ``d_block`` and, but for layer 1, ``d_inputs``.
+class ResidualLayer(DenseLayer):
+    """h' = h + relu(h W + b) U, started at U = 0; layer 1 is dense.
 
-    ``d_out`` is overwritten, ``patches`` recomputed; ``scratch`` is (rows, width) and
-    ``d_patches`` as ``patches``.
+    Parameters
+    ----------
+    number : int
+        Counted from 1.
+    input_shape : tuple of int
+    width : int
     """
-    kind, width = shape[0], shape[4]
-    fan_in = shape[7] * (shape[3] if first else width)
-    n_weights = fan_in * width
-    weights = block[:n_weights].reshape((fan_in, width))
-    d_weights = d_block[:n_weights].reshape((fan_in, width))
-    d_bias = d_block[n_weights : n_weights + width]
-    source = inputs
-    if kind == 2:
-        image_patches(inputs, shape[1], shape[2], patches)
-        source = patches
-    if first or kind == 0:
-        affine_relu_adjoint(source, out, d_out, d_weights, d_bias)
-        if not first:
-            product_nt(d_out, weights, d_inputs)
-    else:
-        begin = n_weights + width
-        mixing = block[begin : begin + width * width].reshape((width, width))
-        product_tn(inner, d_out, d_block[begin : begin + width * width].reshape((width, width)))
-        product_nt(d_out, mixing, scratch)
-        affine_relu_adjoint(source, inner, scratch, d_weights, d_bias)
-        if kind == 2:
-            product_nt(scratch, weights, d_patches)
-            d_inputs[:] = 0
-            image_patches_adjoint(d_patches, shape[1], shape[2], d_inputs)
-        else:
-            product_nt(scratch, weights, d_inputs)
-        for i in range(d_out.shape[0]):
-            for j in range(width):
-                d_inputs[i, j] += d_out[i, j]
+
+    def __init__(self, number, input_shape, width):
+        super().__init__(number, input_shape, width)
+        if not self.first:
+            self.n_parameters += width**2
+
+    def start(self, generator):
+        """U = 0 and small W; layer 1: He's."""
+        theta = np.zeros(self.n_parameters)
+        if self.first:
+            return self._lift(theta, generator)
+        theta[: self.n_weights] = generator.normal(0.0, np.sqrt(0.5 / self.width), self.n_weights)
+        return theta
+
+    def centre(self):
+        """Zero."""
+        return np.zeros(self.n_parameters)
+
+    def _mixing(self, theta):
+        return theta[self.n_weights + self.width :].reshape(self.width, self.width)
+
+    def forward(self, theta, inputs):
+        """See :class:`Layer`."""
+        out, inner = super().forward(theta, inputs)
+        return (out if self.first else inputs + inner @ self._mixing(theta)), inner
+
+    def adjoint(self, theta, inputs, kept, d_outputs):
+        """See :class:`Layer`."""
+        if self.first:
+            return super().adjoint(theta, inputs, kept, d_outputs)
+        d_inner = d_outputs @ self._mixing(theta).T
+        d_theta, d_inputs = super().adjoint(theta, inputs, kept, d_inner)
+        return np.concatenate([d_theta, (kept.T @ d_outputs).ravel()]), d_inputs + d_outputs
+
+
+def check_layer(layer, input_shape, n_rows=3, random_state=0):
+    """Compare the adjoint of a layer with numerical differentiation.
+
+    At random inputs and parameters, in float64, by central differences along twenty directions
+    in the parameters and twenty in the inputs.
+
+    Parameters
+    ----------
+    layer : Layer
+    input_shape : tuple of int
+        Shape of what it is given for one row.
+    n_rows : int, default=3
+        Rows to try.
+    random_state : int, default=0
+        Seed of inputs, parameters and directions.
+
+    Raises
+    ------
+    ValueError
+        A shape is not what it should be, or a derivative is off by more than a part in 10,000.
+    """
+    rng = np.random.default_rng(random_state)
+    theta = layer.start(rng) + 0.3 * rng.normal(size=layer.n_parameters)
+    inputs = rng.normal(size=(n_rows, *input_shape))
+    seed = rng.normal(size=(n_rows, *layer.output_shape))
+    outputs, kept = layer.forward(theta, inputs)
+    check_shape("forward", outputs, seed.shape)
+    d_theta, d_inputs = layer.adjoint(theta, inputs, kept, seed)
+    check_shape("adjoint, in the parameters,", d_theta, theta.shape)
+    check_shape("adjoint, in the inputs,", d_inputs, inputs.shape)
+
+    def loss(theta, inputs):
+        return np.sum(seed * layer.forward(theta, inputs)[0])
+
+    def compare(what, gradient, along):
+        step = 1e-5
+        for _ in range(20):
+            direction = rng.normal(size=gradient.shape) / np.sqrt(max(1, gradient.size))
+            numerical = (along(step * direction) - along(-step * direction)) / (2 * step)
+            found = np.sum(gradient * direction)
+            if not abs(found - numerical) <= 1e-4 * (abs(numerical) + np.linalg.norm(gradient)):
+                raise ValueError(
+                    f"The adjoint of {type(layer).__name__} gives a derivative of {found:.6g} in "
+                    f"its {what}, along a random direction, but the forward map has "
+                    f"{numerical:.6g}."
+                )
+
+    compare("parameters", d_theta, lambda step: loss(theta + step, inputs))
+    compare("inputs", d_inputs, lambda step: loss(theta, inputs + step))
+
+
+def check_shape(what, array, shape):
+    """Raise if what a layer gave has another shape than it should."""
+    if np.shape(array) != tuple(shape):
+        raise ValueError(
+            f"{what} gave an array of shape {np.shape(array)}; it should have shape {tuple(shape)}."
+        )

@@ -1,10 +1,18 @@
 """The network's parameters and scratch: blocks made on demand, outputs of every depth."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from skbayesnn.numerics.adam import Adam
 from skbayesnn.udn.likelihoods import VARIANCE_UNIT
 from skbayesnn.udn.objective import divergences
+from skbayesnn.udn.workers import ALONE
+
+WORK_A_PIECE, MOST_PIECES = 4_000_000, 4
+"""Rows times parameters, at the least, of a piece of a batch, and pieces at the most: a piece is to
+take half a millisecond, since handing it to a thread takes some hundredths of that."""
+ROWS_AT_A_TIME = 1024
 
 
 class Network:
@@ -12,7 +20,7 @@ class Network:
 
     Parameters
     ----------
-    architecture : skbayesnn.udn.layers.Architecture
+    architecture : skbayesnn.udn.architecture.Architecture
     generator : numpy.random.Generator
         For the starting values.
     weight_scale : float, default=1.0
@@ -29,6 +37,8 @@ class Network:
         One block a layer and a head.
     depth : int
         Layers created so far.
+    layers : list of skbayesnn.udn.layers.Layer
+        Those layers.
     learns_noise : bool
         Whether the noise that all rows share takes part in the bound, or is set from outside.
     """
@@ -41,13 +51,13 @@ class Network:
         self.generator = generator
         self.weight_scale, self.first_scale = weight_scale, first_scale or weight_scale
         self.dtype = np.dtype(dtype)
-        self.depth = 0
+        self.depth, self.layers = 0, []
         self.theta, self.gradient, self.centre, self.precision = (
             np.zeros(0, dtype=dtype) for _ in range(4)
         )
         self.adam = Adam([], dtype=dtype)
         self.learns_noise = True
-        self.rows, self.buffers = 0, None
+        self.rows, self.deepest, self.buffers = 0, 0, []
 
     @property
     def starts(self):
@@ -60,9 +70,14 @@ class Network:
         own, offsets = law.precision(self.learns_noise), law.start()
         while self.depth < depth:
             k = self.depth
-            layer = a.start_layer(k, self.generator)
-            slopes = np.zeros(a.head_size - offsets.size)
-            head = self.head(k - 1).copy() if k else np.concatenate([slopes, offsets])
+            below = self.layers[-1].output_shape if k else a.input_shape
+            self.layers.append(made := a.layer(k + 1, below))
+            layer = np.asarray(made.start(self.generator), dtype=float)
+            head = np.concatenate([np.zeros(a.head_size(made) - offsets.size), offsets])
+            if k and made.output_shape == below:
+                head = self.head(k - 1).copy()
+            elif k:  # what the head below says of all rows holds for another array too
+                head[-offsets.size :] = self.head(k - 1)[-offsets.size :]
             precision = np.full(layer.size + head.size, self.weight_scale**-2)
             precision[: layer.size] = (self.weight_scale if k else self.first_scale) ** -2
             if own is not None:
@@ -70,7 +85,7 @@ class Network:
                 slopes *= np.resize(law.slope_factors(), slopes.size)
                 precision[-own.size :] = own
             self.theta = self._append(self.theta, layer, head)
-            self.centre = self._append(self.centre, a.centre(k), np.zeros(a.head_size))
+            self.centre = self._append(self.centre, made.centre(), np.zeros(head.size))
             self.precision = self._append(self.precision, precision)
             self.gradient = self._append(self.gradient, np.zeros(layer.size + head.size))
             self.adam.grow([layer.size, head.size])
@@ -80,6 +95,7 @@ class Network:
         """Forget the layers and heads after the first ``depth``."""
         if depth < self.depth:
             self.adam.shrink(2 * depth)
+            del self.layers[depth:]
             size = self.starts[-1]
             self.theta, self.gradient, self.centre, self.precision = (
                 v[:size].copy() for v in (self.theta, self.gradient, self.centre, self.precision)
@@ -123,35 +139,57 @@ class Network:
         parts = divergences(self.theta, self.centre, self.precision, self.starts, 2 * depth)
         return np.cumsum(parts[::2]) + parts[1::2]
 
-    def scratch(self, n, depth):
-        """Arrays that the kernels work in, for batches of ``n`` rows; kept and reused."""
+    def n_pieces(self, n, depth):
+        """Into how many pieces a batch of ``n`` rows is cut, whatever works on them."""
+        positions = int(np.prod(self.architecture.input_shape[:-1], dtype=int))
+        work = n * positions * int(self.starts[2 * depth])
+        return int(np.clip(work // WORK_A_PIECE, 1, MOST_PIECES))
+
+    def shares(self, depth, n_pieces):
+        """Slices of about equal length that make up the parameters of the first layers."""
+        ends = np.linspace(0, self.starts[2 * depth], n_pieces + 1).astype(int)
+        return [slice(a, b) for a, b in pairwise(ends)]
+
+    def block_masks(self, depth, n_pieces):
+        """For each piece of an update 1 where it takes a block, else 0; (n_pieces, n_blocks)."""
+        middle = 0.5 * (self.starts[:-1] + self.starts[1:])
+        owner = (middle * n_pieces / self.starts[2 * depth]).astype(int)
+        return [(owner == i).astype(float) for i in range(n_pieces)]
+
+    def scratch(self, n, depth, n_pieces):
+        """Arrays to work in, a dictionary a piece of at most ``n`` rows; kept and reused.
+
+        The first piece writes its gradient to ``gradient``, the others each to their own.
+        """
+        if self.rows < n or self.deepest < depth:
+            self.rows, self.deepest = max(n, self.rows), max(self.deepest, depth + 4)
+            self.buffers = []
+        while len(self.buffers) < n_pieces:
+            self.buffers.append(self._buffers(self.rows, self.deepest))
+        for i, one in enumerate(self.buffers[:n_pieces]):
+            if i == 0:
+                one["gradient"] = self.gradient
+            elif one["gradient"].size != self.gradient.size:
+                one["gradient"] = np.zeros_like(self.gradient)
+        return self.buffers[:n_pieces]
+
+    def _buffers(self, n, depth):
         a = self.architecture
-        rows = n * a.positions
-        if self.rows < n or self.buffers["hidden"].shape[0] < depth:
-            depth = depth + 4
-            n_patches = rows if a.kind == "convolutional" else 1
-            n_inner = (1, 1) if a.kind == "dense" else (depth, rows)
-
-            def empty(*size):
-                return np.empty(size, dtype=self.dtype)
-
-            self.rows = n
-            self.buffers = {
-                "patches": (
-                    empty(n_patches, a.patch * a.channels),
-                    empty(n_patches, a.patch * a.width),
-                ),
-                "hidden": empty(depth, rows, a.width),
-                "inner": empty(*n_inner, a.width),
-                "d_hidden": empty(rows, a.width),
-                "d_lower": empty(rows, a.width),
-                "scratch": empty(rows, a.width),
-                "d_patches": empty(n_patches, a.patch * a.width),
-                "outputs": empty(n, a.likelihood.n_outputs),
+        out = {"gradient": np.zeros(0, dtype=self.dtype)}
+        if a.fused:
+            n_inner = (1, 1) if a.generator == "dense" else (depth, n)
+            sizes = {
+                "hidden": (depth, n, a.width),
+                "inner": (*n_inner, a.width),
+                "d_hidden": (n, a.width),
+                "d_lower": (n, a.width),
+                "scratch": (n, a.width),
+                "outputs": (n, a.likelihood.n_outputs),
             }
-        return self.buffers
+            out |= {name: np.empty(size, dtype=self.dtype) for name, size in sizes.items()}
+        return out
 
-    def outputs(self, X, depth):
+    def outputs(self, X, depth, workers=ALONE):
         """Outputs of the first ``depth`` heads, in float64 whatever the type of ``theta``.
 
         Plain numpy: predictions need more digits than gradients, since the output of a row
@@ -161,23 +199,30 @@ class Network:
         ----------
         X : ndarray of shape (n, n_inputs)
         depth : int
+        workers : skbayesnn.udn.workers.Workers
 
         Returns
         -------
         outputs : ndarray of shape (depth, n, n_outputs)
         """
-        a = self.architecture
-        chunk = max(1, 4096 // a.positions)
+        law, shape = self.architecture.likelihood, self.architecture.input_shape
+        chunk = max(1, ROWS_AT_A_TIME // int(np.prod(shape[:-1], dtype=int)))
         layers = [self.layer(k).astype(float) for k in range(depth)]
         heads = [self.head(k).astype(float) for k in range(depth)]
-        out = np.empty((depth, len(X), a.likelihood.n_outputs))
-        for begin in range(0, len(X), chunk):
-            rows = slice(begin, begin + chunk)
-            hidden = np.asarray(X[rows], dtype=float).reshape(-1, a.channels)
+        out = np.empty((depth, len(X), law.n_outputs))
+
+        def piece(i):
+            rows = slice(i * chunk, (i + 1) * chunk)
+            hidden = np.asarray(X[rows], dtype=float).reshape(-1, *shape)
             for k in range(depth):
-                hidden = a.apply_layer(k, layers[k], hidden)
-                out[k, rows] = a.apply_head(heads[k], hidden)
+                hidden = self.layers[k].forward(layers[k], hidden)[0]
+                flat = hidden.reshape(len(hidden), -1)
+                end = flat.shape[1] * law.n_outputs
+                slopes = heads[k][:end].reshape(-1, law.n_outputs)
+                out[k, rows] = flat @ slopes + heads[k][end : end + law.n_outputs]
+
+        workers.run(piece, -(-len(X) // chunk))
         return out
 
     def __getstate__(self):
-        return {**self.__dict__, "rows": 0, "buffers": None}
+        return {**self.__dict__, "rows": 0, "deepest": 0, "buffers": []}

@@ -15,120 +15,97 @@ import numpy as np
 
 from skbayesnn.numerics.adam import adam_step
 from skbayesnn.numerics.jit import kernel
-from skbayesnn.udn.adjoints import (
-    affine,
-    affine_adjoint,
-    gaussian_log_loss,
-    mixture_log_loss,
-    product_nt,
-    softmax_log_loss,
-    student_log_loss,
-)
-from skbayesnn.udn.layers import layer_adjoint, layer_forward
-from skbayesnn.udn.likelihoods import GAUSSIAN, MIXTURE, STUDENT_T, VARIANCE_UNIT
+from skbayesnn.udn.fused import fused_gradient
+from skbayesnn.udn.heads import head_gradient
+from skbayesnn.udn.workers import ALONE
 
 
-@kernel
-def forward(shape, starts, theta, depth, inputs, patches, hidden, inner):
-    """Hidden arrays of all layers for one batch.
-
-    Parameters
-    ----------
-    shape, starts : ndarray
-        From the architecture.
-    theta : ndarray of shape (n_parameters,)
-    depth : int
-    inputs : ndarray of shape (rows, channels)
-    patches : tuple of two ndarrays
-        Scratch for the neighbourhoods: of layer 1 and of the others.
-    hidden : ndarray of shape (max_depth, max_rows, width)
-    inner : ndarray of shape (max_depth, max_rows, width) or (1, 1, width) for dense layers
-    """
-    rows = inputs.shape[0]
-    for k in range(depth):
-        block = theta[starts[2 * k] : starts[2 * k + 1]]
-        source = inputs if k == 0 else hidden[k - 1][:rows]
-        out, within = hidden[k][:rows], inner[k % inner.shape[0]][:rows]
-        layer_forward(shape, k == 0, block, source, patches[min(k, 1)], out, within)
-
-
-@kernel
-def gradient(
-    shape, starts, theta, depth, q, head_weights, inputs, targets, weights, n_mean,
-    learn_noise, patches, hidden, inner, d_hidden, d_lower, scratch, d_patches, outputs, grad,
-    totals,
-):  # fmt: skip
+def data_gradient(
+    network, depth, q, head_weights, X, targets, weights, n_mean, totals, workers=ALONE
+):
     """Data term of the loss: its gradient, and the log-likelihood of every depth.
 
+    The gradient goes to ``network.gradient``, overwritten for the blocks in use. A large batch is
+    cut into pieces, by its size alone; they are worked on side by side and added in order.
+
     Parameters
     ----------
-    q : ndarray of shape (depth,), float64
+    network : skbayesnn.udn.network.Network
+    depth : int
+    q : ndarray of shape (depth,)
         Probability of each depth.
-    head_weights : ndarray of shape (depth,), float64
+    head_weights : ndarray of shape (depth,)
         Factor on the gradient of each head: ``q`` gives the exact gradient of eq. 7.
-    targets : ndarray of shape (n, n_outputs) or (n, 1)
-        Class numbers in one column, or regression targets.
-    weights : ndarray of shape (n,)
+    X, targets, weights : ndarray of shapes (n, n_inputs), (n, n_outputs or 1), (n,)
+        In the network's type, C-contiguous.
     n_mean : float
         What the sums over the batch are divided by.
-    learn_noise : bool
-        Whether the noise that all rows have in common has a gradient.
-    patches, hidden, inner, d_hidden, d_lower, scratch, d_patches, outputs : ndarray
-        Scratch; see :class:`skbayesnn.udn.network.Network`.
-    grad : ndarray of shape (n_parameters,)
-        Overwritten for the blocks in use.
-    totals : ndarray of shape (depth,), float64
+    totals : ndarray of shape (depth,)
         The batch's log-likelihood of each depth is added.
+    workers : skbayesnn.udn.workers.Workers
     """
-    n_outputs, width, law = shape[5], shape[4], shape[8]
-    n, rows = targets.shape[0], inputs.shape[0]
-    n_flat = shape[1] * shape[2] * width
-    forward(shape, starts, theta, depth, inputs, patches, hidden, inner)
-    kind = theta.dtype.type
-    for k in range(depth - 1, -1, -1):
-        if head_weights[k] > 0.0:
-            head = theta[starts[2 * k + 1] : starts[2 * k + 2]]
-            d_head = grad[starts[2 * k + 1] : starts[2 * k + 2]]
-            end = n_flat * n_outputs
-            slopes = head[:end].reshape((n_flat, n_outputs))
-            flat = hidden[k][:rows].reshape((n, n_flat))
-            affine(flat, slopes, head[end : end + n_outputs], outputs)
-            scale = head_weights[k] / n_mean
-            shared = VARIANCE_UNIT * head[end + n_outputs :]
-            d_shared = d_head[end + n_outputs :]
-            if law == GAUSSIAN:
-                totals[k] += gaussian_log_loss(outputs, targets, shared, weights, scale, d_shared)
-            elif law == MIXTURE:
-                totals[k] += mixture_log_loss(
-                    outputs, targets, shared, weights, scale, shape[9], d_shared
-                )
-            elif law == STUDENT_T:
-                totals[k] += student_log_loss(outputs, targets, shared, weights, scale, d_shared)
-            else:
-                totals[k] += softmax_log_loss(outputs, targets, weights, scale, outputs)
-            d_shared *= VARIANCE_UNIT
-            if not learn_noise:
-                d_shared[: targets.shape[1]] = kind(0.0)
-            affine_adjoint(
-                flat, outputs, d_head[:end].reshape((n_flat, n_outputs)),
-                d_head[end : end + n_outputs],
-            )  # fmt: skip
-            product_nt(outputs, slopes, scratch.reshape((n, n_flat)))
-            factor = kind(q[k] / head_weights[k])
-            for i in range(scratch.shape[0]):
-                for j in range(width):
-                    below = d_lower[i, j] if k < depth - 1 else kind(0.0)
-                    d_hidden[i, j] = below + factor * scratch[i, j]
-        else:
-            for i in range(rows):
-                for j in range(width):
-                    d_hidden[i, j] = d_lower[i, j]
-        layer_adjoint(
-            shape, k == 0, theta[starts[2 * k] : starts[2 * k + 1]],
-            inputs if k == 0 else hidden[k - 1][:rows], patches[min(k, 1)],
-            hidden[k][:rows], inner[k % inner.shape[0]][:rows], d_hidden,
-            grad[starts[2 * k] : starts[2 * k + 1]], d_lower, scratch, d_patches,
+    pass_through = fused_pass if network.architecture.fused else layered_gradient
+    size = -(-len(X) // network.n_pieces(len(X), depth))
+    n_pieces = -(-len(X) // size)
+    scratch = network.scratch(size, depth, n_pieces)
+    parts = np.zeros((n_pieces, depth))
+
+    def piece(i):
+        rows = slice(i * size, (i + 1) * size)
+        pass_through(
+            network, depth, q, head_weights, X[rows], targets[rows], weights[rows], n_mean,
+            parts[i], scratch[i],
         )  # fmt: skip
+
+    workers.run(piece, n_pieces)
+    for part in parts:
+        totals += part
+    shares = network.shares(depth, n_pieces)
+
+    def add(i):
+        for other in scratch[1:]:
+            network.gradient[shares[i]] += other["gradient"][shares[i]]
+
+    if n_pieces > 1:
+        workers.run(add, len(shares))
+
+
+def fused_pass(network, depth, q, head_weights, X, targets, weights, n_mean, totals, scratch):
+    """:func:`data_gradient` of one piece, for dense and residual layers; to its scratch."""
+    b, n = scratch, len(X)
+    fused_gradient(
+        network.shape, network.starts, network.theta, depth, q, head_weights, X, targets, weights,
+        n_mean, network.learns_noise, b["hidden"], b["inner"], b["d_hidden"][:n], b["d_lower"][:n],
+        b["scratch"][:n], b["outputs"][:n], b["gradient"], totals,
+    )  # fmt: skip
+
+
+def layered_gradient(network, depth, q, head_weights, X, targets, weights, n_mean, totals, scratch):
+    """The same for layers of any kind, one call each."""
+    net, architecture = network, network.architecture
+    theta, gradient, starts = net.theta, scratch["gradient"], net.starts
+    hidden, kept = [X.reshape(len(X), *architecture.input_shape)], []
+    for k in range(depth):
+        out, keep = net.layers[k].forward(net.layer(k), hidden[-1])
+        hidden.append(np.ascontiguousarray(out, dtype=net.dtype))
+        kept.append(keep)
+    outputs = np.empty((len(X), architecture.likelihood.n_outputs), dtype=net.dtype)
+    d_lower = None
+    for k in range(depth - 1, -1, -1):
+        out = hidden[k + 1]
+        d_hidden = np.zeros_like(out) if d_lower is None else d_lower
+        if head_weights[k] > 0:
+            head = slice(starts[2 * k + 1], starts[2 * k + 2])
+            d_flat = np.empty((len(X), out[0].size), dtype=net.dtype)
+            totals[k] += head_gradient(
+                net.shape, theta[head], out.reshape(len(X), -1), targets, weights,
+                head_weights[k] / n_mean, net.learns_noise, outputs, gradient[head], d_flat,
+            )  # fmt: skip
+            d_flat *= net.dtype.type(q[k] / head_weights[k])
+            d_hidden = d_hidden + d_flat.reshape(out.shape)
+        d_theta, d_lower = net.layers[k].adjoint(net.layer(k), hidden[k], kept[k], d_hidden)
+        gradient[starts[2 * k] : starts[2 * k + 1]] = d_theta
+        d_lower = np.asarray(d_lower, dtype=net.dtype)
 
 
 @kernel
@@ -154,7 +131,9 @@ def divergences(theta, centre, precision, starts, n_blocks):
     return out
 
 
-def run_steps(network, depth, q, head_weights, X, targets, weights, batch_size, rate, n_total):
+def run_steps(
+    network, depth, q, head_weights, X, targets, weights, batch_size, rate, n_total, workers=ALONE
+):
     """One step of Adam a batch, over rows in the order given.
 
     The loop is Python, the step two kernels: one kernel around it all would save some
@@ -174,30 +153,30 @@ def run_steps(network, depth, q, head_weights, X, targets, weights, batch_size, 
         Learning rate.
     n_total : float
         The number of rows that the prior is weighed against.
+    workers : skbayesnn.udn.workers.Workers
 
     Returns
     -------
     log_likelihood : ndarray of shape (depth,)
         Mean log-likelihood a row under each depth, as seen on the way.
     """
-    net, adam, positions = network, network.adam, network.architecture.positions
-    b = net.scratch(min(batch_size, len(X)), depth)
+    net, adam = network, network.adam
     used = np.zeros(2 * net.depth)
     used[0 : 2 * depth : 2], used[1 : 2 * depth : 2] = q[::-1].cumsum()[::-1], head_weights
     rates, factors = rate * (used > 0), used / n_total
-    inputs = X.reshape(len(X) * positions, -1)
     totals = np.zeros(depth)
-    for begin in range(0, len(X), batch_size):
-        m = min(batch_size, len(X) - begin)
-        rows = m * positions
-        batch = slice(begin, begin + m)
-        gradient(
-            net.shape, net.starts, net.theta, depth, q, head_weights,
-            inputs[begin * positions : begin * positions + rows], targets[batch], weights[batch],
-            float(m), net.learns_noise, (b["patches"][0][:rows], b["patches"][1][:rows]),
-            b["hidden"], b["inner"], b["d_hidden"][:rows], b["d_lower"][:rows],
-            b["scratch"][:rows], b["d_patches"][:rows], b["outputs"][:m], net.gradient, totals,
+    masks = net.block_masks(depth, net.n_pieces(batch_size, depth))
+
+    def update(i):
+        shrink(net.theta, net.centre, net.precision, net.starts, factors * masks[i], net.gradient)
+        adam_step(
+            net.theta, net.gradient, adam.first, adam.second, net.starts, adam.counts,
+            rates * masks[i],
         )  # fmt: skip
-        shrink(net.theta, net.centre, net.precision, net.starts, factors, net.gradient)
-        adam_step(net.theta, net.gradient, adam.first, adam.second, net.starts, adam.counts, rates)
+
+    for begin in range(0, len(X), batch_size):
+        batch = slice(begin, begin + batch_size)
+        data = X[batch], targets[batch], weights[batch]
+        data_gradient(net, depth, q, head_weights, *data, float(len(data[0])), totals, workers)
+        workers.run(update, len(masks))
     return totals / len(X)

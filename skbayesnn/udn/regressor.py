@@ -21,6 +21,7 @@ from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.udn._base import CONSTRAINTS, UnboundedDepthMixin
+from skbayesnn.udn.layers import LayerGenerator
 from skbayesnn.udn.likelihoods import Likelihood
 
 
@@ -58,12 +59,16 @@ class UDNRegressor(
         Gaussians of each depth's "mixture".
     width : int or "auto", default="auto"
         Units of each hidden layer. "auto" takes 32 for fewer than 2000 rows, 64 for fewer than
-        4000 and 128 for more; of channels, for convolutional layers, 24.
-    layer_generator : {"dense", "residual", "convolutional"}, default="dense"
+        4000 and 128 for more; of channels, for layers of images, 48.
+    layer_generator : {"dense", "residual", "convolutional"} or callable, default="dense"
         What a new layer is: ``relu(h W + b)``; ``h + relu(h W + b) U``; or the latter on the
-        3 × 3 neighbourhoods of every pixel.
+        3 × 3 neighbourhoods of every pixel, normalised, and with pooling after layer 1
+        (:class:`~skbayesnn.udn.ConvolutionalLayers` offers others). Or what
+        ``layer_generator(number, input_shape, width)`` returns, the layer of that number, counted
+        from 1: see :class:`~skbayesnn.udn.Layer`.
     image_shape : tuple (height, width) or (height, width, channels), or None, default=None
-        Shape of the image in each row of X (C order), for convolutional layers.
+        Shape of the image in each row of X (C order). Needed by convolutional layers; a callable
+        is given images if this is set, else rows; dense and residual layers do not look at it.
     depth_prior : {"poisson", "categorical", "point"}, default="poisson"
         Unbounded depth; a categorical posterior over depths 1 to ``max_depth`` with a uniform
         prior (depth-uncertainty networks, Antorán et al., 2020); or a plain finite network of
@@ -74,7 +79,7 @@ class UDNRegressor(
         Largest depth allowed; a warning says when it is reached.
     weight_scale : float or "auto", default="auto"
         Prior standard deviation of every weight. "auto" takes 0.3, in layer 1 at
-        most one over the root of the number of inputs; for convolutional layers 1.
+        most one over the root of the number of inputs; for layers of images 1.
     learning_rate : float, default=0.003
         Of Adam, at the start.
     schedule : {"cosine", "constant", "drop"}, default="cosine"
@@ -83,7 +88,7 @@ class UDNRegressor(
         Rows a step. "auto" takes a sixteenth of the rows, but at least 32 and at most 256.
     max_iter : int or "auto", default="auto"
         Epochs: passes over the rows. "auto" takes 500, or as many as make 512,000 / width steps
-        where that are fewer, but at least 90; for convolutional layers 30. ``refit`` adds its
+        where that are fewer, but at least 90; for layers of images 30. ``refit`` adds its
         own.
     early_stopping : bool or "auto", default="auto"
         Hold out rows, stop when their mean log density has not risen for ``n_iter_no_change``
@@ -99,7 +104,7 @@ class UDNRegressor(
         Part of the rows held out; rows that are equal in inputs and target stay together.
     n_iter_no_change : int or "auto", default="auto"
         Epochs without a better held-out score before training stops. "auto" takes two fifths
-        of ``max_iter``'s "auto", and all of it for convolutional layers.
+        of ``max_iter``'s "auto", and all of it for layers of images.
     tol : float, default=0.0
         Least rise of the held-out score, in nats a row, that counts.
     normalize_X : bool, default=True
@@ -110,6 +115,9 @@ class UDNRegressor(
         Standardise the targets inside. All outputs are in the units of y either way.
     point_estimate : {"mean", "median"}, default="mean"
         What ``predict`` returns of the predictive distribution.
+    n_jobs : int or None, default=None
+        Cores to use; None for one, or what a joblib context says. The result does not depend on
+        it. More pay where steps are large: for images, and for tables of many thousand rows.
     random_state : int, numpy.random.RandomState or None, default=None
         Seed of all that is random: starting weights, order of the rows, rows held out.
 
@@ -121,6 +129,12 @@ class UDNRegressor(
         Mean of the depth under its posterior.
     n_layers_ : int
         Largest depth with positive probability.
+    input_relevance_ : ndarray of shape (`n_features_in_`,)
+        What the normalised inputs are multiplied by; 1 for up to 20 inputs. Of more, a short fit
+        of dense or residual layers says which matter, by the squared norms of their weights over
+        the largest; two networks are trained, with all inputs alike and with inputs so scaled,
+        and the latter is kept where it predicts the held-out rows better by more than the
+        standard error.
     noise_variance_ : ndarray of shape (`n_layers_`,) or (`n_layers_`, n_targets)
         Noise variance in the squared units of y, of each depth. Of ``likelihood="gaussian"``
         alone: that of the others depends on the inputs.
@@ -198,7 +212,7 @@ class UDNRegressor(
         likelihood: Literal["gaussian", "heteroscedastic", "student_t", "mixture"] = "mixture",
         n_components: int = 5,
         width: int | Literal["auto"] = "auto",
-        layer_generator: Literal["dense", "residual", "convolutional"] = "dense",
+        layer_generator: LayerGenerator = "dense",
         image_shape: tuple[int, ...] | None = None,
         depth_prior: Literal["poisson", "categorical", "point"] = "poisson",
         prior_depth: float = 0.5,
@@ -216,6 +230,7 @@ class UDNRegressor(
         normalize_X: bool = True,
         normalize_y: bool = True,
         point_estimate: Literal["mean", "median"] = "mean",
+        n_jobs: int | None = None,
         random_state: Seed = None,
     ) -> None:
         self.likelihood = likelihood
@@ -239,6 +254,7 @@ class UDNRegressor(
         self.normalize_X = normalize_X
         self.normalize_y = normalize_y
         self.point_estimate = point_estimate
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     def __sklearn_tags__(self):

@@ -46,20 +46,6 @@ def test_relu_lets_nan_through():
     assert np.isnan(out).all()
 
 
-def test_image_patches_and_their_adjoint(rng):
-    images = rng.normal(size=(2 * 4 * 3, 2))
-    patches = np.empty((24, 18))
-    adjoints.image_patches(images, 4, 3, patches)
-    padded = np.pad(images.reshape(2, 4, 3, 2), ((0, 0), (1, 1), (1, 1), (0, 0)))
-    for row, (i, r, c) in enumerate(np.ndindex(2, 4, 3)):
-        np.testing.assert_array_equal(patches[row], padded[i, r : r + 3, c : c + 3].ravel())
-    seed, back = rng.normal(size=patches.shape), np.zeros_like(images)
-    adjoints.image_patches_adjoint(seed, 4, 3, back)
-    other, lifted = rng.normal(size=images.shape), np.empty_like(patches)
-    adjoints.image_patches(other, 4, 3, lifted)
-    np.testing.assert_allclose(np.sum(seed * lifted), np.sum(back * other))
-
-
 def test_softmax(rng):
     logits, weights = 3 * rng.normal(size=(6, 4)), rng.uniform(0.5, 2, 6)
     labels = rng.integers(4, size=(6, 1)).astype(float)

@@ -7,26 +7,29 @@ import pytest
 from scipy.special import log_softmax, logsumexp
 from scipy.stats import norm, t
 
-from skbayesnn.udn.layers import Architecture
+from skbayesnn.udn.architecture import Architecture
+from skbayesnn.udn.convolution import ConvolutionalLayers
 from skbayesnn.udn.likelihoods import VARIANCE_UNIT, Likelihood
 from skbayesnn.udn.network import Network
-from skbayesnn.udn.objective import gradient, run_steps, shrink
+from skbayesnn.udn.objective import data_gradient, layered_gradient, run_steps, shrink
+from skbayesnn.udn.workers import Workers
 
 DEPTH, N = 3, 5
 Q = np.array([0.2, 0.5, 0.3])
 LAWS = ["gaussian", "heteroscedastic", "student_t"]
 KINDS = ["dense", "residual", "convolutional"]
+SHRINKING = ConvolutionalLayers(strides=(1, 2), pooling=(1, 1, 2), normalize=True)
 
 
 def make(kind, likelihood, dtype=np.float64):
     """A network away from its start, with data."""
     rng = np.random.default_rng(0)
-    height, width = (3, 2) if kind == "convolutional" else (1, 1)
-    n_inputs = 2 * height * width
+    shape = (2,) if kind in ("dense", "residual") else (5, 4, 2)
+    n_inputs = int(np.prod(shape))
     law = Likelihood(
         likelihood, 3 if likelihood == "softmax" else 2, 1 + 2 * (likelihood == "mixture")
     )
-    architecture = Architecture(kind, n_inputs, 4, law, height, width)
+    architecture = Architecture(kind, shape, 4, law)
     network = Network(architecture, rng, weight_scale=0.7, dtype=dtype)
     network.grow(DEPTH)
     network.theta += 0.3 * rng.normal(size=network.theta.size).astype(dtype)
@@ -65,16 +68,8 @@ def loss(network, X, targets, weights):
 
 
 def exact_gradient(network, X, targets, weights):
-    a = network.architecture
-    b, rows = network.scratch(N, DEPTH), N * a.positions
     totals = np.zeros(DEPTH)
-    gradient(
-        network.shape, network.starts, network.theta, DEPTH, Q, Q,
-        X.reshape(rows, a.channels), targets, weights, float(N), True,
-        (b["patches"][0][:rows], b["patches"][1][:rows]), b["hidden"], b["inner"],
-        b["d_hidden"][:rows], b["d_lower"][:rows], b["scratch"][:rows], b["d_patches"][:rows],
-        b["outputs"][:N], network.gradient, totals,
-    )  # fmt: skip
+    data_gradient(network, DEPTH, Q, Q, X, targets, weights, float(N), totals)
     factors = np.zeros(2 * DEPTH)
     factors[::2], factors[1::2] = Q[::-1].cumsum()[::-1] / N, Q / N
     shrink(
@@ -85,7 +80,8 @@ def exact_gradient(network, X, targets, weights):
 
 
 @pytest.mark.parametrize(
-    ("kind", "likelihood"), [*product(KINDS, ["softmax", "mixture"]), *product(["dense"], LAWS)]
+    ("kind", "likelihood"),
+    [*product([*KINDS, SHRINKING], ["softmax", "mixture"]), *product(["dense"], LAWS)],
 )
 def test_gradient(kind, likelihood):
     data = make(kind, likelihood)
@@ -102,6 +98,34 @@ def test_gradient(kind, likelihood):
             network.theta[j] -= sign * step
         numerical[j] = (ends[0] - ends[1]) / (2 * step)
     np.testing.assert_allclose(found, numerical, rtol=1e-4, atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", ["dense", "residual"])
+def test_one_kernel_does_what_a_call_a_layer_does(kind):
+    network, *data = make(kind, "mixture")
+    fused, apart = np.zeros(DEPTH), np.zeros(DEPTH)
+    data_gradient(network, DEPTH, Q, np.ones(DEPTH), *data, float(N), fused)
+    found = network.gradient.copy()
+    scratch = {"gradient": np.full(found.size, np.nan)}
+    layered_gradient(network, DEPTH, Q, np.ones(DEPTH), *data, float(N), apart, scratch)
+    np.testing.assert_allclose(fused, apart, rtol=1e-12)
+    np.testing.assert_allclose(found, scratch["gradient"], rtol=1e-10, atol=1e-14)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_pieces_of_a_batch_add_up(kind, n_jobs, monkeypatch):
+    network, *data = make(kind, "mixture")
+    whole, cut = np.zeros(DEPTH), np.zeros(DEPTH)
+    data_gradient(network, DEPTH, Q, Q, *data, float(N), whole)
+    assert network.n_pieces(N, DEPTH) == 1
+    found = network.gradient.copy()
+    monkeypatch.setattr("skbayesnn.udn.network.WORK_A_PIECE", 1)
+    assert network.n_pieces(N, DEPTH) == 4
+    with Workers(n_jobs) as workers:
+        data_gradient(network, DEPTH, Q, Q, *data, float(N), cut, workers)
+    np.testing.assert_allclose(cut, whole, rtol=1e-12)
+    np.testing.assert_allclose(network.gradient, found, rtol=1e-9, atol=1e-14)
 
 
 @pytest.mark.parametrize("kind", KINDS)
