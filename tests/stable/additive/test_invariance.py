@@ -91,6 +91,7 @@ CASES = {
     "alpha is two": (2.0, None, True, True),
     "alpha sampled": (None, np.inf, False, True),
     "three degrees": (1.2, 3.0, True, False),
+    "an axis now and then": (1.2, None, True, True),
 }
 
 
@@ -101,6 +102,8 @@ def test_sweeps_leave_the_prior_as_it_is(case, monkeypatch):
     alphas = np.round(np.arange(0.8, 1.91, 0.02), 2)
     monkeypatch.setattr(chain_module, "ALPHAS", alphas)
     monkeypatch.setattr(chain_module, "_SWEEPS_A_JOINT_DRAW", 2)
+    if case == "an axis now and then":
+        monkeypatch.setattr(chain_module, "_ALWAYS", 1)
     rng = np.random.default_rng(1)
     # Ties in one input, one value in another.
     X = np.column_stack([rng.integers(0, 3, 8) - 1.0, rng.normal(size=8), np.full(8, 0.3)])
@@ -118,6 +121,7 @@ def test_sweeps_leave_the_prior_as_it_is(case, monkeypatch):
     for _ in range(N_REPLICATES):
         chain = AdditiveChain(partition, prior, partition.start(prior, rng), None, rng)
         draw_from_prior(chain, alphas)
+        chain.state.chances[:] = 0.9, 0.5, 0.2
         for _ in range(3):
             chain.sweep_once()
         found = statistics(chain)
