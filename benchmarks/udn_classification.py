@@ -138,21 +138,31 @@ def known(path):
     return {(line["set"], line["model"]): line for line in lines}
 
 
+HEAD = """:orphan:
+
+How the classifier compares
+===========================
+
+:class:`~skbayesnn.UDNClassifier` ("udn"; "udn conv" with ``layer_generator="convolutional"`` and
+the images' shape) beside scikit-learn's classifiers, all with their defaults, on sets that
+scikit-learn ships or makes; five folds. Support vector machine, logistic regression and multilayer
+perceptron stand behind ``StandardScaler``; the first has its probabilities by Platt's method. A
+set's numbers are its rows, inputs and classes. The best of each row is bold. Written by
+
+.. code-block:: bash
+
+   python benchmarks/udn_classification.py --out classes.csv --page docs/classification.rst \\
+       --models udn "udn conv" svc logistic forest boosting mlp
+
+The Brier score is summed over classes; the calibration error is that of the most probable class, in
+ten bins of its probability.
+"""
+
+
 def page(lines):
     """A table a score, models side by side, the best in bold."""
     models = [m for m in MODELS if any(key[1] == m for key in lines)]
-    out = [
-        "..",
-        "   Written by benchmarks/udn_classification.py --page.",
-        "",
-        'Five folds; all models with their defaults, "udn conv" with '
-        '``layer_generator="convolutional"``',
-        "and the shape of the images. A set's numbers are its rows, inputs and classes. The Brier "
-        "score is",
-        "summed over classes; the calibration error is that of the most probable class, in ten",
-        "bins.",
-        "",
-    ]
+    out = [HEAD]
     for score in [*SCORES, "seconds"]:
         title = {"seconds": "Processor seconds a fit"}.get(score, score.capitalize())
         out += [f".. list-table:: {title}", "   :header-rows: 1", ""]
