@@ -29,7 +29,7 @@ from skbayesnn.stable.samplers.scales import draw_log_noise, log_half_cauchy
 _SWEEPS_A_JOINT_DRAW = 4
 # Up to so many axes have their turn in every sweep. Of more these do that vary most in the
 # warm-up, and each other one with this probability: fixed thereafter, so that sweeps stay valid.
-_ALWAYS, _NOW_AND_THEN = 20, 0.1
+_ALWAYS, _NOW_AND_THEN = 20, 0.25
 # During the warm-up, where nothing is known yet.
 AT_FIRST = 0.2
 # How much a sweep of the warm-up counts in what is known.

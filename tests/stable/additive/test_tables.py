@@ -109,7 +109,7 @@ def test_of_many_inputs_those_that_vary_have_a_turn_in_each_sweep():
     X = np.column_stack([np.random.default_rng(1).normal(size=(60, 27)), X])
     model = StableNNRegressor(**{**QUICK, "n_warmup": 100}).fit(X, y)
     for state, _ in model._ends:
-        assert sorted(set(state.chances)) == [0.1, 1.0]
+        assert sorted(set(state.chances)) == [0.25, 1.0]
         assert (state.chances == 1.0).sum() == 20
         assert state.chances[27] == state.chances[28] == 1.0
         assert state.spreads.argmax() == 27
