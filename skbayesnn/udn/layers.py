@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skbayesnn.numerics.jit import kernel
+from skbayesnn.numerics.jit import helper
 from skbayesnn.udn.adjoints import (
     affine_relu,
     affine_relu_adjoint,
@@ -94,7 +94,7 @@ class Architecture:
         return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
     def packed(self):
-        """The sizes that kernels need; (10,) int64."""
+        """The sizes that kernels need; (8,) int64."""
         law = self.likelihood
         numbers = [
             KINDS[self.kind],
@@ -105,8 +105,6 @@ class Architecture:
             law.n_outputs,
             law.n_shared,
             self.patch,
-            law.code,
-            law.n_components,
         ]
         return np.array(numbers, dtype=np.int64)
 
@@ -165,20 +163,21 @@ class Architecture:
         return np.concatenate(parts, axis=3).reshape(len(hidden), -1)
 
 
-@kernel
+@helper
 def layer_forward(shape, first, block, inputs, patches, out, inner):
     """One hidden layer.
 
     Parameters
     ----------
-    shape : ndarray of shape (10,), int64
+    shape : ndarray of shape (8,), int64
         From :meth:`Architecture.packed`.
     first : bool
         Whether this is layer 1, which lifts the inputs.
     block : ndarray of shape (layer_size,)
     inputs : ndarray of shape (rows, channels)
-    patches : ndarray of shape (rows, 9 * channels)
-        Scratch of convolutional layers; kept for the adjoint.
+    patches : ndarray of shape (rows, 9 * channels), or None
+        Scratch of convolutional layers, kept for the adjoint; None for the others, for which
+        numba leaves out what images need.
     out : ndarray of shape (rows, width)
         Set to the layer's output.
     inner : ndarray of shape (rows, width)
@@ -189,7 +188,7 @@ def layer_forward(shape, first, block, inputs, patches, out, inner):
     weights = block[: fan_in * width].reshape((fan_in, width))
     bias = block[fan_in * width : fan_in * width + width]
     source = inputs
-    if kind == 2:
+    if patches is not None:
         image_patches(inputs, shape[1], shape[2], patches)
         source = patches
     if first or kind == 0:
@@ -203,7 +202,7 @@ def layer_forward(shape, first, block, inputs, patches, out, inner):
                 out[i, j] += inputs[i, j]
 
 
-@kernel
+@helper
 def layer_adjoint(
     shape, first, block, inputs, patches, out, inner, d_out, d_block, d_inputs, scratch, d_patches
 ):
@@ -219,7 +218,7 @@ def layer_adjoint(
     d_weights = d_block[:n_weights].reshape((fan_in, width))
     d_bias = d_block[n_weights : n_weights + width]
     source = inputs
-    if kind == 2:
+    if patches is not None:
         image_patches(inputs, shape[1], shape[2], patches)
         source = patches
     if first or kind == 0:
@@ -232,7 +231,7 @@ def layer_adjoint(
         product_tn(inner, d_out, d_block[begin : begin + width * width].reshape((width, width)))
         product_nt(d_out, mixing, scratch)
         affine_relu_adjoint(source, inner, scratch, d_weights, d_bias)
-        if kind == 2:
+        if patches is not None:
             product_nt(scratch, weights, d_patches)
             d_inputs[:] = 0
             image_patches_adjoint(d_patches, shape[1], shape[2], d_inputs)

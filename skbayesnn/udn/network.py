@@ -129,25 +129,24 @@ class Network:
         rows = n * a.positions
         if self.rows < n or self.buffers["hidden"].shape[0] < depth:
             depth = depth + 4
-            n_patches = rows if a.kind == "convolutional" else 1
             n_inner = (1, 1) if a.kind == "dense" else (depth, rows)
 
             def empty(*size):
                 return np.empty(size, dtype=self.dtype)
 
+            patches = None
+            if a.kind == "convolutional":
+                patches = tuple(empty(rows, a.patch * c) for c in (a.channels, a.width, a.width))
             self.rows = n
             self.buffers = {
-                "patches": (
-                    empty(n_patches, a.patch * a.channels),
-                    empty(n_patches, a.patch * a.width),
-                ),
+                "patches": patches,
                 "hidden": empty(depth, rows, a.width),
                 "inner": empty(*n_inner, a.width),
                 "d_hidden": empty(rows, a.width),
                 "d_lower": empty(rows, a.width),
                 "scratch": empty(rows, a.width),
-                "d_patches": empty(n_patches, a.patch * a.width),
                 "outputs": empty(n, a.likelihood.n_outputs),
+                "shared": empty(a.likelihood.n_shared),
             }
         return self.buffers
 

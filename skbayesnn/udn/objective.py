@@ -14,7 +14,7 @@ keep up with the layers below them.
 import numpy as np
 
 from skbayesnn.numerics.adam import adam_step
-from skbayesnn.numerics.jit import kernel
+from skbayesnn.numerics.jit import helper, kernel
 from skbayesnn.udn.adjoints import (
     affine,
     affine_adjoint,
@@ -25,10 +25,10 @@ from skbayesnn.udn.adjoints import (
     student_log_loss,
 )
 from skbayesnn.udn.layers import layer_adjoint, layer_forward
-from skbayesnn.udn.likelihoods import GAUSSIAN, MIXTURE, STUDENT_T, VARIANCE_UNIT
+from skbayesnn.udn.likelihoods import VARIANCE_UNIT
 
 
-@kernel
+@helper
 def forward(shape, starts, theta, depth, inputs, patches, hidden, inner):
     """Hidden arrays of all layers for one batch.
 
@@ -39,8 +39,9 @@ def forward(shape, starts, theta, depth, inputs, patches, hidden, inner):
     theta : ndarray of shape (n_parameters,)
     depth : int
     inputs : ndarray of shape (rows, channels)
-    patches : tuple of two ndarrays
-        Scratch for the neighbourhoods: of layer 1 and of the others.
+    patches : tuple of three ndarrays, or None
+        Scratch for the neighbourhoods of layer 1 and of the others, and for the gradient in the
+        latter. None where layers have none: then numba leaves out what images need.
     hidden : ndarray of shape (max_depth, max_rows, width)
     inner : ndarray of shape (max_depth, max_rows, width) or (1, 1, width) for dense layers
     """
@@ -49,14 +50,17 @@ def forward(shape, starts, theta, depth, inputs, patches, hidden, inner):
         block = theta[starts[2 * k] : starts[2 * k + 1]]
         source = inputs if k == 0 else hidden[k - 1][:rows]
         out, within = hidden[k][:rows], inner[k % inner.shape[0]][:rows]
-        layer_forward(shape, k == 0, block, source, patches[min(k, 1)], out, within)
+        if patches is None:
+            layer_forward(shape, k == 0, block, source, None, out, within)
+        else:
+            layer_forward(shape, k == 0, block, source, patches[min(k, 1)], out, within)
 
 
 @kernel
 def gradient(
     shape, starts, theta, depth, q, head_weights, inputs, targets, weights, n_mean,
-    learn_noise, patches, hidden, inner, d_hidden, d_lower, scratch, d_patches, outputs, grad,
-    totals,
+    learn_noise, n_classes, n_components, student, gaussian, patches, hidden, inner, d_hidden,
+    d_lower, scratch, outputs, shared, grad, totals,
 ):  # fmt: skip
     """Data term of the loss: its gradient, and the log-likelihood of every depth.
 
@@ -73,14 +77,18 @@ def gradient(
         What the sums over the batch are divided by.
     learn_noise : bool
         Whether the noise that all rows have in common has a gradient.
-    patches, hidden, inner, d_hidden, d_lower, scratch, d_patches, outputs : ndarray
+    n_classes, n_components, student, gaussian : int or None
+        From :attr:`Likelihood.branches`; only the loss in use is compiled.
+    patches : tuple of three ndarrays, or None
+        As in :func:`forward`.
+    hidden, inner, d_hidden, d_lower, scratch, outputs, shared : ndarray
         Scratch; see :class:`skbayesnn.udn.network.Network`.
     grad : ndarray of shape (n_parameters,)
         Overwritten for the blocks in use.
     totals : ndarray of shape (depth,), float64
         The batch's log-likelihood of each depth is added.
     """
-    n_outputs, width, law = shape[5], shape[4], shape[8]
+    n_outputs, width = shape[5], shape[4]
     n, rows = targets.shape[0], inputs.shape[0]
     n_flat = shape[1] * shape[2] * width
     forward(shape, starts, theta, depth, inputs, patches, hidden, inner)
@@ -94,21 +102,25 @@ def gradient(
             flat = hidden[k][:rows].reshape((n, n_flat))
             affine(flat, slopes, head[end : end + n_outputs], outputs)
             scale = head_weights[k] / n_mean
-            shared = VARIANCE_UNIT * head[end + n_outputs :]
             d_shared = d_head[end + n_outputs :]
-            if law == GAUSSIAN:
-                totals[k] += gaussian_log_loss(outputs, targets, shared, weights, scale, d_shared)
-            elif law == MIXTURE:
-                totals[k] += mixture_log_loss(
-                    outputs, targets, shared, weights, scale, shape[9], d_shared
-                )
-            elif law == STUDENT_T:
-                totals[k] += student_log_loss(outputs, targets, shared, weights, scale, d_shared)
-            else:
+            for j in range(d_shared.shape[0]):
+                shared[j] = VARIANCE_UNIT * head[end + n_outputs + j]
+            # Alone each, not one after the other: then numba leaves out those not taken.
+            if n_classes is not None:
                 totals[k] += softmax_log_loss(outputs, targets, weights, scale, outputs)
-            d_shared *= VARIANCE_UNIT
-            if not learn_noise:
-                d_shared[: targets.shape[1]] = kind(0.0)
+            if n_components is not None:
+                totals[k] += mixture_log_loss(
+                    outputs, targets, shared, weights, scale, n_components, d_shared
+                )
+            if student is not None:
+                totals[k] += student_log_loss(outputs, targets, shared, weights, scale, d_shared)
+            if gaussian is not None:
+                totals[k] += gaussian_log_loss(outputs, targets, shared, weights, scale, d_shared)
+            for j in range(d_shared.shape[0]):
+                if learn_noise or j >= targets.shape[1]:
+                    d_shared[j] *= VARIANCE_UNIT
+                else:
+                    d_shared[j] = kind(0.0)
             affine_adjoint(
                 flat, outputs, d_head[:end].reshape((n_flat, n_outputs)),
                 d_head[end : end + n_outputs],
@@ -125,9 +137,11 @@ def gradient(
                     d_hidden[i, j] = d_lower[i, j]
         layer_adjoint(
             shape, k == 0, theta[starts[2 * k] : starts[2 * k + 1]],
-            inputs if k == 0 else hidden[k - 1][:rows], patches[min(k, 1)],
+            inputs if k == 0 else hidden[k - 1][:rows],
+            None if patches is None else patches[min(k, 1)],
             hidden[k][:rows], inner[k % inner.shape[0]][:rows], d_hidden,
-            grad[starts[2 * k] : starts[2 * k + 1]], d_lower, scratch, d_patches,
+            grad[starts[2 * k] : starts[2 * k + 1]], d_lower, scratch,
+            None if patches is None else patches[2],
         )  # fmt: skip
 
 
@@ -194,9 +208,10 @@ def run_steps(network, depth, q, head_weights, X, targets, weights, batch_size, 
         gradient(
             net.shape, net.starts, net.theta, depth, q, head_weights,
             inputs[begin * positions : begin * positions + rows], targets[batch], weights[batch],
-            float(m), net.learns_noise, (b["patches"][0][:rows], b["patches"][1][:rows]),
-            b["hidden"], b["inner"], b["d_hidden"][:rows], b["d_lower"][:rows],
-            b["scratch"][:rows], b["d_patches"][:rows], b["outputs"][:m], net.gradient, totals,
+            float(m), net.learns_noise, *net.architecture.likelihood.branches,
+            b["patches"] and tuple(part[:rows] for part in b["patches"]), b["hidden"],
+            b["inner"], b["d_hidden"][:rows], b["d_lower"][:rows], b["scratch"][:rows],
+            b["outputs"][:m], b["shared"], net.gradient, totals,
         )  # fmt: skip
         shrink(net.theta, net.centre, net.precision, net.starts, factors, net.gradient)
         adam_step(net.theta, net.gradient, adam.first, adam.second, net.starts, adam.counts, rates)

@@ -70,10 +70,10 @@ def exact_gradient(network, X, targets, weights):
     totals = np.zeros(DEPTH)
     gradient(
         network.shape, network.starts, network.theta, DEPTH, Q, Q,
-        X.reshape(rows, a.channels), targets, weights, float(N), True,
-        (b["patches"][0][:rows], b["patches"][1][:rows]), b["hidden"], b["inner"],
-        b["d_hidden"][:rows], b["d_lower"][:rows], b["scratch"][:rows], b["d_patches"][:rows],
-        b["outputs"][:N], network.gradient, totals,
+        X.reshape(rows, a.channels), targets, weights, float(N), True, *a.likelihood.branches,
+        b["patches"] and tuple(part[:rows] for part in b["patches"]), b["hidden"], b["inner"],
+        b["d_hidden"][:rows], b["d_lower"][:rows], b["scratch"][:rows],
+        b["outputs"][:N], b["shared"], network.gradient, totals,
     )  # fmt: skip
     factors = np.zeros(2 * DEPTH)
     factors[::2], factors[1::2] = Q[::-1].cumsum()[::-1] / N, Q / N

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 from sklearn.exceptions import ConvergenceWarning
 
+from skbayesnn.numerics.jit import kernel
 from skbayesnn.numerics.stable_laws import positive_stable_table
 from skbayesnn.stable.additive.axes import (
     log_prior_of_variances,
@@ -31,6 +32,7 @@ _SWEEPS_A_JOINT_DRAW = 4
 _MAX_LOG_RATIO = 25.0
 _MOVES = 3
 _EULER = 0.5772156649015329
+_draw_log_noise = kernel(draw_log_noise)
 
 
 @dataclass
@@ -276,4 +278,4 @@ class AdditiveChain:
             )  # fmt: skip
         if prior.log_noise is None:
             rss = float(state.precisions @ residuals**2)
-            state.log_noise = draw_log_noise(state.log_noise, partition.n_rows, rss, self.rng)
+            state.log_noise = _draw_log_noise(state.log_noise, partition.n_rows, rss, self.rng)
