@@ -1,4 +1,4 @@
-"""What the panel shows: one table, the promises that are broken, one picture.
+"""What the panel shows: one table, the promises that are broken.
 
 Rows are dictionaries, one a fit, as ``honesty.py`` writes them.
 """
@@ -7,7 +7,6 @@ import numpy as np
 from panel import CLASSIFICATION, PROBLEMS
 from panel_models import CLASSIFIER_BARS, OUR_CLASSIFIERS, OURS
 from panel_problems import SIZES
-from panel_scores import LEVELS
 
 COVERAGE = (0.84, 0.96)
 """Of 90 % intervals, from 200 rows on."""
@@ -158,29 +157,3 @@ def failures(rows):
         for r in rows
         if r["failed"]
     ]
-
-
-def picture(rows, path):
-    """Coverage against level, a curve a model, averaged over problems."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(11, 5), layout="constrained")
-    axes = figure.subplots(1, 2, sharey=True)
-    for ax, of_classes in zip(axes, (False, True), strict=True):
-        curves = {}
-        for row in rows:
-            if (row["problem"] in CLASSIFICATION) == of_classes and not row["failed"]:
-                curves.setdefault(row["model"], []).append(row["curve"])
-        ax.plot([0, 1], [0, 1], color="0.8", linewidth=6, zorder=0)
-        for model, values in curves.items():
-            style = "-" if model in {*OURS, *OUR_CLASSIFIERS, "5 UDN"} else "--"
-            color = "black" if model == TRUTH else None
-            ax.plot(LEVELS, np.mean(values, axis=0), style, color=color, label=model)
-        ax.set(
-            title="sets of likeliest classes" if of_classes else "central intervals",
-            xlabel="nominal coverage",
-        )
-        if curves:
-            ax.legend()
-    axes[0].set_ylabel("coverage, mean over problems")
-    figure.savefig(path)

@@ -11,14 +11,14 @@ from math import erfc, exp, inf, log, pi, sqrt
 import numpy as np
 from scipy.special import erf
 
-from skbayesnn.numerics.jit import kernel
+from skbayesnn.numerics.jit import helper, kernel
 
 _ABS_STEPS_A_UNIT = 512
 _ABS_END = 9
 _SMALLEST_NORMAL = 2.3e-308
 
 
-@kernel
+@helper
 def _tail(y, side, mean, sd):
     """P(N <= y) for side -1 and P(N > y) for side 1, each to full relative accuracy."""
     if sd == 0.0:
@@ -125,7 +125,7 @@ def mixture_quantile(levels, scores, weights, means, sds, out):
             out[i, j] = floor
 
 
-@kernel
+@helper
 def _midpoint(low, high, tiny):
     """The middle of a bracket: of logarithms, where its ends differ by orders of magnitude."""
     if low < 0.0 < high:
@@ -162,7 +162,7 @@ def expected_abs_table():
     return np.ascontiguousarray(np.stack(cubics, axis=1))
 
 
-@kernel
+@helper
 def _expected_abs(mean, sd, table):
     """E|mean + sd N(0, 1)|."""
     mean = abs(mean)

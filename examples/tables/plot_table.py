@@ -53,12 +53,12 @@ print(table.isna().sum().to_string())
 #
 # A date becomes the time since the start, the season as a circle, and the day of the week. A
 # category gets a column for each of its values, a missing one included. A missing temperature is
-# replaced by the median, and a column of its own says so. The model itself standardises what comes
-# out.
+# replaced by the median, and a column of its own says so. With pandas for output, the columns keep
+# names. The model itself standardises what comes out.
 
 
 def from_date(frame):
-    """Time in years, season as a circle, and the day of the week."""
+    """Time in years, the season as a circle, and the day of the week."""
     date = frame["date"]
     angle = 2 * np.pi * date.dt.dayofyear / 365.25
     return pd.DataFrame(
@@ -75,7 +75,8 @@ numbers = make_column_transformer(
     (FunctionTransformer(from_date), ["date"]),
     (OneHotEncoder(handle_unknown="ignore", sparse_output=False), ["weather"]),
     (SimpleImputer(strategy="median", add_indicator=True), ["temperature"]),
-)
+    verbose_feature_names_out=False,
+).set_output(transform="pandas")
 model = make_pipeline(numbers, UDNRegressor(random_state=0))
 
 # %%
@@ -87,6 +88,7 @@ model = make_pipeline(numbers, UDNRegressor(random_state=0))
 X, y = table.drop(columns="rented"), table["rented"]
 X_train, X_test, y_train, y_test = X[:-90], X[-90:], y[:-90], y[-90:]
 model.fit(X_train, y_train)
+print("columns of the model:", ", ".join(model[-1].feature_names_in_))
 low, median, high = model.predict(X_test, quantiles=[0.05, 0.5, 0.95]).T
 
 figure, ax = plt.subplots(figsize=(9, 3.6), layout="constrained")
@@ -105,6 +107,8 @@ print(f"CRPS {-crps_scorer(model, X_test, y_test):.1f} bicycles")
 #
 # A search takes a proper score as it is; folds in the order of time keep the future out of the
 # past. ``n_jobs=2`` uses two cores. joblib writes the fitted pipeline to a file and reads it again.
+# The file has the name of ``from_date``, not its text: to load it in another process, put the
+# function into a module, and import it here.
 
 search = GridSearchCV(
     model,

@@ -12,14 +12,14 @@ and keeps the drift (the largest error of an entry over the largest entry) below
 tests measure over random and over the sampler's own changes.
 """
 
-from skbayesnn.numerics.jit import kernel
+from skbayesnn.numerics.jit import helper
 
 _MAX_CHANGES = 1000
 # Of an inverse good to about 1e-14.
 _MAX_GROWTH = 1e6
 
 
-@kernel
+@helper
 def shift_inverse(inverse, g, factor):
     """Subtract ``factor * g g'`` from a symmetric matrix, in place.
 
@@ -39,7 +39,7 @@ def shift_inverse(inverse, g, factor):
             inverse[i, j] -= scaled * g[j]
 
 
-@kernel
+@helper
 def error_growth(growth, ratio):
     """The growth of an error in the inverse, one change further.
 
@@ -57,7 +57,7 @@ def error_growth(growth, ratio):
     return growth if ratio >= 1.0 else growth / (ratio * ratio)
 
 
-@kernel
+@helper
 def is_spent(n_changes, growth):
     """Whether an inverse is due to be computed anew, before it is used again.
 

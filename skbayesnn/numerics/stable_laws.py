@@ -23,7 +23,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.special import gammaln
 
-from skbayesnn.numerics.jit import kernel
+from skbayesnn.numerics.jit import helper, kernel
 
 _N_SERIES = 10
 # The series in exp(-a t) is used where its argument is below 0.02: the first
@@ -51,7 +51,7 @@ class PositiveStableTable(NamedTuple):
     left_rate: float
 
 
-@kernel
+@helper
 def sample_log_positive_stable(a, rng):
     """Draw log S by Kanter's method.
 
@@ -192,7 +192,7 @@ def positive_stable_table(a):
     )
 
 
-@kernel
+@helper
 def log_density(t, table):
     """Log-density of t = log S from a table.
 

@@ -56,10 +56,16 @@ def part_with(attribute, estimator, kind):
 
 
 def single_feature(X):
-    """The values of the only feature of X and its name, or None and None."""
-    name = str(X.columns[0]) if hasattr(X, "columns") else "x"
-    X = check_array(X, dtype=None)
-    return (X[:, 0].astype(float), name) if X.shape[1] == 1 else (None, None)
+    """The values of the only feature of X and its name, or None and None.
+
+    A pipeline may take columns that are no numbers, or have holes: those are no positions.
+    """
+    values = np.asarray(X)
+    if values.ndim != 2 or values.shape[1] != 1 or values.dtype.kind not in "biuf":
+        return None, None
+    if not np.isfinite(values).all():
+        return None, None
+    return values[:, 0].astype(float), str(X.columns[0]) if hasattr(X, "columns") else "x"
 
 
 def check_x(x, n_samples):

@@ -9,31 +9,31 @@ import math
 
 import numpy as np
 
-from skbayesnn.numerics.jit import kernel
+from skbayesnn.numerics.jit import helper
 
 LEAST_VARIANCE = 1e-6
 """Least variance that a head may give a row, in standardised units."""
 
 
-@kernel
+@helper
 def product(a, b, out):
     """Set ``out`` (m, p) to ``a`` (m, k) times ``b`` (k, p)."""
     np.dot(a, b, out)
 
 
-@kernel
+@helper
 def product_tn(a, b, out):
     """Set ``out`` (m, p) to the transpose of ``a`` (k, m) times ``b`` (k, p)."""
     np.dot(a.T, b, out)
 
 
-@kernel
+@helper
 def product_nt(a, b, out):
     """Set ``out`` (m, p) to ``a`` (m, k) times the transpose of ``b`` (p, k)."""
     np.dot(a, b.T, out)
 
 
-@kernel
+@helper
 def affine(inputs, weights, bias, out):
     """Set ``out`` (n, p) to ``inputs`` (n, k) times ``weights`` (k, p) plus ``bias`` (p,)."""
     product(inputs, weights, out)
@@ -42,7 +42,7 @@ def affine(inputs, weights, bias, out):
             out[i, j] += bias[j]
 
 
-@kernel
+@helper
 def affine_adjoint(inputs, d_out, d_weights, d_bias):
     """Gradient of :func:`affine` in its weights and bias; that in its inputs is
     ``product_nt(d_out, weights, d_inputs)``.
@@ -54,7 +54,7 @@ def affine_adjoint(inputs, d_out, d_weights, d_bias):
             d_bias[j] += d_out[i, j]
 
 
-@kernel
+@helper
 def affine_relu(inputs, weights, bias, out):
     """Set ``out`` to ``max(inputs @ weights + bias, 0)``; NaN stays NaN."""
     product(inputs, weights, out)
@@ -65,7 +65,7 @@ def affine_relu(inputs, weights, bias, out):
             out[i, j] = zero if z < zero else z
 
 
-@kernel
+@helper
 def affine_relu_adjoint(inputs, out, d_out, d_weights, d_bias):
     """Gradient of :func:`affine_relu` in its weights and bias.
 
@@ -79,7 +79,7 @@ def affine_relu_adjoint(inputs, out, d_out, d_weights, d_bias):
     affine_adjoint(inputs, d_out, d_weights, d_bias)
 
 
-@kernel
+@helper
 def softmax_log_loss(logits, labels, weights, scale, d_logits):
     """Softmax cross-entropy of each row, and ``scale`` times its gradient.
 
@@ -120,7 +120,7 @@ def softmax_log_loss(logits, labels, weights, scale, d_logits):
     return total
 
 
-@kernel
+@helper
 def gaussian_log_loss(outputs, targets, shared, weights, scale, d_shared):
     """Gaussian -log density, one variance a target, and ``scale`` times its gradient.
 
@@ -155,7 +155,7 @@ def gaussian_log_loss(outputs, targets, shared, weights, scale, d_shared):
     return total
 
 
-@kernel
+@helper
 def mixture_log_loss(outputs, targets, shared, weights, scale, n_components, d_shared):
     """-log density of a mixture of Gaussians a row, and ``scale`` times its gradient.
 
@@ -215,7 +215,7 @@ def mixture_log_loss(outputs, targets, shared, weights, scale, n_components, d_s
     return total
 
 
-@kernel
+@helper
 def digamma(x):
     """Derivative of the log gamma function, x > 0: recurrence, then its asymptotic series."""
     out = 0.0
@@ -226,7 +226,7 @@ def digamma(x):
     return out + np.log(x) - 0.5 / x - r * (1 / 12 - r * (1 / 120 - r * (1 / 252 - r / 240)))
 
 
-@kernel
+@helper
 def student_log_loss(outputs, targets, shared, weights, scale, d_shared):
     """-log density of Student's t, and ``scale`` times its gradient.
 

@@ -96,10 +96,3 @@ class Architecture:
         """Parameters of the head after a layer."""
         law = self.likelihood
         return (int(np.prod(layer.output_shape)) + 1) * law.n_outputs + law.n_shared
-
-    def packed(self):
-        """The sizes that kernels need; (6,) int64."""
-        law = self.likelihood
-        kind = FUSED.index(self.generator) if self.fused else -1
-        numbers = [kind, self.width, law.n_outputs, law.n_shared, law.code, law.n_components]
-        return np.array(numbers, dtype=np.int64)

@@ -4,7 +4,7 @@ The same maps as :class:`skbayesnn.udn.layers.DenseLayer` and ``ResidualLayer``;
 enough for a call a layer to cost as much as its work.
 """
 
-from skbayesnn.numerics.jit import kernel
+from skbayesnn.numerics.jit import helper, kernel
 from skbayesnn.udn.adjoints import (
     affine_relu,
     affine_relu_adjoint,
@@ -15,7 +15,7 @@ from skbayesnn.udn.adjoints import (
 from skbayesnn.udn.heads import head_gradient
 
 
-@kernel
+@helper
 def layer_forward(first, residual, block, inputs, out, inner):
     """One hidden layer.
 
@@ -45,7 +45,7 @@ def layer_forward(first, residual, block, inputs, out, inner):
                 out[i, j] += inputs[i, j]
 
 
-@kernel
+@helper
 def layer_adjoint(
     first, residual, block, inputs, out, inner, d_out, d_block, d_inputs, scratch
 ):  # fmt: skip
@@ -76,15 +76,18 @@ def layer_adjoint(
 
 @kernel
 def fused_gradient(
-    shape, starts, theta, depth, q, head_weights, inputs, targets, weights, n_mean,
-    learn_noise, hidden, inner, d_hidden, d_lower, scratch, outputs, grad, totals,
+    residual, starts, theta, depth, q, head_weights, inputs, targets, weights, n_mean,
+    learn_noise, n_classes, n_components, student, gaussian, hidden, inner, d_hidden, d_lower,
+    scratch, outputs, shared, grad, totals,
 ):  # fmt: skip
     """Data term of the loss: its gradient, and the log-likelihood of every depth.
 
     Parameters
     ----------
-    shape, starts : ndarray
-        From the architecture, and where each block begins.
+    residual : bool
+        Whether layers are residual or dense.
+    starts : ndarray of int64
+        Where each block begins.
     theta : ndarray of shape (n_parameters,)
     depth : int
     q : ndarray of shape (depth,), float64
@@ -103,13 +106,14 @@ def fused_gradient(
         Scratch, as those that follow; see :class:`skbayesnn.udn.network.Network`.
     inner : ndarray of shape (max_depth, max_rows, width) or (1, 1, width) for dense layers
     d_hidden, d_lower, scratch : ndarray of shape (n, width)
-    outputs : ndarray of shape (n, n_outputs)
+    outputs, shared
+        As in :func:`~skbayesnn.udn.heads.head_gradient`, as the four that say which loss it is.
     grad : ndarray of shape (n_parameters,)
         Overwritten for the blocks in use.
     totals : ndarray of shape (depth,), float64
         The batch's log-likelihood of each depth is added.
     """
-    n, residual, width = inputs.shape[0], shape[0] == 1, shape[1]
+    n, width = inputs.shape[0], hidden.shape[2]
     kind = theta.dtype.type
     for k in range(depth):
         block = theta[starts[2 * k] : starts[2 * k + 1]]
@@ -118,8 +122,9 @@ def fused_gradient(
     for k in range(depth - 1, -1, -1):
         if head_weights[k] > 0.0:
             totals[k] += head_gradient(
-                shape, theta[starts[2 * k + 1] : starts[2 * k + 2]], hidden[k][:n], targets,
-                weights, head_weights[k] / n_mean, learn_noise, outputs,
+                theta[starts[2 * k + 1] : starts[2 * k + 2]], hidden[k][:n], targets, weights,
+                head_weights[k] / n_mean, learn_noise, n_classes, n_components, student, gaussian,
+                outputs, shared,
                 grad[starts[2 * k + 1] : starts[2 * k + 2]], scratch,
             )  # fmt: skip
             factor = kind(q[k] / head_weights[k])

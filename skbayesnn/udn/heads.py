@@ -10,19 +10,18 @@ from skbayesnn.udn.adjoints import (
     softmax_log_loss,
     student_log_loss,
 )
-from skbayesnn.udn.likelihoods import GAUSSIAN, MIXTURE, STUDENT_T, VARIANCE_UNIT
+from skbayesnn.udn.likelihoods import VARIANCE_UNIT
 
 
 @kernel
 def head_gradient(
-    shape, head, flat, targets, weights, scale, learn_noise, outputs, d_head, d_flat
+    head, flat, targets, weights, scale, learn_noise, n_classes, n_components, student, gaussian,
+    outputs, shared, d_head, d_flat,
 ):  # fmt: skip
     """Loss of one head and its gradient, times ``scale``.
 
     Parameters
     ----------
-    shape : ndarray of shape (6,), int64
-        From :meth:`skbayesnn.udn.architecture.Architecture.packed`.
     head, d_head : ndarray of shape (head_size,)
         Parameters, and where their gradient goes.
     flat, d_flat : ndarray of shape (n, n_flat)
@@ -33,32 +32,37 @@ def head_gradient(
     scale : float
     learn_noise : bool
         Whether the noise that all rows have in common has a gradient.
+    n_classes, n_components, student, gaussian : int or None
+        From :attr:`Likelihood.branches`; only the loss in use is compiled.
     outputs : ndarray of shape (n, n_outputs)
-        Scratch.
+        Scratch, as is ``shared`` of shape (n_shared,).
 
     Returns
     -------
     total : float
         Weighted log-likelihood of the rows, without ``scale``.
     """
-    n_flat, n_outputs, law = flat.shape[1], shape[2], shape[4]
-    kind = flat.dtype.type
+    n_flat, n_outputs, total = flat.shape[1], outputs.shape[1], 0.0
     end = n_flat * n_outputs
     slopes = head[:end].reshape((n_flat, n_outputs))
     affine(flat, slopes, head[end : end + n_outputs], outputs)
-    shared = VARIANCE_UNIT * head[end + n_outputs :]
     d_shared = d_head[end + n_outputs :]
-    if law == GAUSSIAN:
-        total = gaussian_log_loss(outputs, targets, shared, weights, scale, d_shared)
-    elif law == MIXTURE:
-        total = mixture_log_loss(outputs, targets, shared, weights, scale, shape[5], d_shared)
-    elif law == STUDENT_T:
-        total = student_log_loss(outputs, targets, shared, weights, scale, d_shared)
-    else:
+    for j in range(shared.shape[0]):
+        shared[j] = VARIANCE_UNIT * head[end + n_outputs + j]
+    # Alone each, not one after the other: then numba leaves out those not taken.
+    if n_classes is not None:
         total = softmax_log_loss(outputs, targets, weights, scale, outputs)
-    d_shared *= VARIANCE_UNIT
-    if not learn_noise:
-        d_shared[: targets.shape[1]] = kind(0.0)
+    if n_components is not None:
+        total = mixture_log_loss(outputs, targets, shared, weights, scale, n_components, d_shared)
+    if student is not None:
+        total = student_log_loss(outputs, targets, shared, weights, scale, d_shared)
+    if gaussian is not None:
+        total = gaussian_log_loss(outputs, targets, shared, weights, scale, d_shared)
+    for j in range(d_shared.shape[0]):
+        if learn_noise or j >= targets.shape[1]:
+            d_shared[j] *= VARIANCE_UNIT
+        else:
+            d_shared[j] = flat.dtype.type(0.0)
     affine_adjoint(
         flat, outputs, d_head[:end].reshape((n_flat, n_outputs)), d_head[end : end + n_outputs]
     )

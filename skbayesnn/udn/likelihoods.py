@@ -62,9 +62,23 @@ class Likelihood:
 
     @property
     def code(self):
-        """The law's number, for kernels."""
+        """The law's number."""
         codes = {"softmax": SOFTMAX, "gaussian": GAUSSIAN, "student_t": STUDENT_T}
         return codes.get(self.name, MIXTURE)
+
+    @property
+    def branches(self):
+        """For kernels: numbers of classes and components, ones for Student's t and a Gaussian.
+
+        All but one are None: numba compiles no branch that asks whether an argument is None,
+        and is not taken.
+        """
+        return (
+            self.n_targets if self.code == SOFTMAX else None,
+            self.n_components if self.code == MIXTURE else None,
+            1 if self.code == STUDENT_T else None,
+            1 if self.code == GAUSSIAN else None,
+        )
 
     @property
     def n_columns(self):

@@ -47,7 +47,6 @@ class Network:
         self, architecture, generator, weight_scale=1.0, dtype=np.float32, first_scale=None
     ):
         self.architecture = architecture
-        self.shape = architecture.packed()
         self.generator = generator
         self.weight_scale, self.first_scale = weight_scale, first_scale or weight_scale
         self.dtype = np.dtype(dtype)
@@ -185,6 +184,7 @@ class Network:
                 "d_lower": (n, a.width),
                 "scratch": (n, a.width),
                 "outputs": (n, a.likelihood.n_outputs),
+                "shared": (a.likelihood.n_shared,),
             }
             out |= {name: np.empty(size, dtype=self.dtype) for name, size in sizes.items()}
         return out

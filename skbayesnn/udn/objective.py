@@ -72,11 +72,12 @@ def data_gradient(
 
 def fused_pass(network, depth, q, head_weights, X, targets, weights, n_mean, totals, scratch):
     """:func:`data_gradient` of one piece, for dense and residual layers; to its scratch."""
-    b, n = scratch, len(X)
+    b, n, architecture = scratch, len(X), network.architecture
     fused_gradient(
-        network.shape, network.starts, network.theta, depth, q, head_weights, X, targets, weights,
-        n_mean, network.learns_noise, b["hidden"], b["inner"], b["d_hidden"][:n], b["d_lower"][:n],
-        b["scratch"][:n], b["outputs"][:n], b["gradient"], totals,
+        architecture.generator == "residual", network.starts, network.theta, depth, q,
+        head_weights, X, targets, weights, n_mean, network.learns_noise,
+        *architecture.likelihood.branches, b["hidden"], b["inner"], b["d_hidden"][:n],
+        b["d_lower"][:n], b["scratch"][:n], b["outputs"][:n], b["shared"], b["gradient"], totals,
     )  # fmt: skip
 
 
@@ -89,7 +90,9 @@ def layered_gradient(network, depth, q, head_weights, X, targets, weights, n_mea
         out, keep = net.layers[k].forward(net.layer(k), hidden[-1])
         hidden.append(np.ascontiguousarray(out, dtype=net.dtype))
         kept.append(keep)
-    outputs = np.empty((len(X), architecture.likelihood.n_outputs), dtype=net.dtype)
+    law = architecture.likelihood
+    outputs = np.empty((len(X), law.n_outputs), dtype=net.dtype)
+    shared = np.empty(law.n_shared, dtype=net.dtype)
     d_lower = None
     for k in range(depth - 1, -1, -1):
         out = hidden[k + 1]
@@ -98,8 +101,8 @@ def layered_gradient(network, depth, q, head_weights, X, targets, weights, n_mea
             head = slice(starts[2 * k + 1], starts[2 * k + 2])
             d_flat = np.empty((len(X), out[0].size), dtype=net.dtype)
             totals[k] += head_gradient(
-                net.shape, theta[head], out.reshape(len(X), -1), targets, weights,
-                head_weights[k] / n_mean, net.learns_noise, outputs, gradient[head], d_flat,
+                theta[head], out.reshape(len(X), -1), targets, weights, head_weights[k] / n_mean,
+                net.learns_noise, *law.branches, outputs, shared, gradient[head], d_flat,
             )  # fmt: skip
             d_flat *= net.dtype.type(q[k] / head_weights[k])
             d_hidden = d_hidden + d_flat.reshape(out.shape)

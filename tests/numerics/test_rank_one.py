@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from skbayesnn.numerics.rank_one import error_growth, is_spent, shift_inverse
+from skbayesnn.numerics import rank_one
+from skbayesnn.numerics.jit import kernel
+
+shift_inverse = kernel(rank_one.shift_inverse)
+error_growth = kernel(rank_one.error_growth)
+is_spent = kernel(rank_one.is_spent)
 
 DRIFT_BOUND = 1e-8
 

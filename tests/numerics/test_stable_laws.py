@@ -6,13 +6,15 @@ from scipy import stats
 from scipy.integrate import quad
 from scipy.special import gamma
 
+from skbayesnn.numerics import stable_laws
+from skbayesnn.numerics.jit import kernel
 from skbayesnn.numerics.stable_laws import (
-    log_density,
     log_density_by_quadrature,
     positive_stable_table,
-    sample_log_positive_stable,
 )
 
+log_density = kernel(stable_laws.log_density)
+sample_log_positive_stable = kernel(stable_laws.sample_log_positive_stable)
 INDICES = [0.005, 0.05, 0.25, 0.5, 0.55, 0.75, 0.95, 0.995]
 
 

@@ -55,6 +55,29 @@ def test_intervals_of_several_features_follow_the_median():
     assert len(display.bands_) == 2
 
 
+class Table:
+    """Takes any table; a pipeline that imputes and encodes does, too."""
+
+    def predict(self, X, return_distribution):
+        return normals(len(X))
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"age": [1.0, np.nan, 3.0]}),
+        pd.DataFrame({"shop": ["a", None, "b"]}),
+        pd.DataFrame({"day": pd.date_range("2026-01-01", periods=3)}),
+        pd.DataFrame({"age": [1.0, np.nan, 3.0], "shop": ["a", None, "b"]}),
+    ],
+)
+def test_tables_that_only_a_pipeline_reads(frame):
+    display = PredictionIntervalDisplay.from_estimator(Table(), frame, np.zeros(3))
+    assert display.x is None
+    assert display.ax_.get_xlabel() == "rows, by predicted median"
+    assert len(PredictiveDensityDisplay.from_estimator(Table(), frame).lines_) == 3
+
+
 def test_intervals_of_two_models_share_axes():
     first = PredictionIntervalDisplay.from_predictions(normals(3), color="C1")
     second = PredictionIntervalDisplay.from_predictions(normals(3), ax=first.ax_, coverages=0.5)

@@ -6,12 +6,17 @@ from chains import draws_at, run_chain
 from kernels import arc_cosine_kernel, gaussian_process
 from scipy.special import ndtr
 
+from skbayesnn.numerics.jit import kernel
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.stable_laws import log_densities
 from skbayesnn.stable.diagnostics import effective_sample_size
 from skbayesnn.stable.partitions.line import LineCells
 from skbayesnn.stable.samplers import line
 from skbayesnn.stable.samplers.problem import Prior
+
+draw_function = kernel(line.draw_function)
+function_moments = kernel(line.function_moments)
+move_log_noise = kernel(line.move_log_noise)
 
 
 def sign_matrix(n):
@@ -42,7 +47,7 @@ def random_case(n, seed):
 @pytest.mark.parametrize("n", [1, 2, 3, 10, 60])
 def test_moments_are_those_of_the_dense_posterior(n):
     y, noise, log_variances = random_case(n, n)
-    mean, var, lag = line.function_moments(y, noise, 4 * np.exp(log_variances))
+    mean, var, lag = function_moments(y, noise, 4 * np.exp(log_variances))
     dense_mean, cov = dense_posterior(y, noise, log_variances)
     np.testing.assert_allclose(mean, dense_mean, atol=1e-10)
     np.testing.assert_allclose(var, np.diag(cov), atol=1e-10)
@@ -57,7 +62,7 @@ def test_draws_have_the_dense_moments(n):
     rng = np.random.default_rng(0)
     draws = np.empty((20000, n))
     for row in draws:
-        line.draw_function(y, noise, 4 * np.exp(log_variances), rng, row)
+        draw_function(y, noise, 4 * np.exp(log_variances), rng, row)
     z = (draws.mean(axis=0) - mean) / np.sqrt(np.diag(cov) / len(draws))
     assert np.abs(z).max() < 4.5
     # The relative error of a sample covariance is about √(2/20000) of the variances.
@@ -68,7 +73,7 @@ def test_draws_have_the_dense_moments(n):
 def test_extreme_variances_stay_finite():
     y, noise, _ = random_case(6, 3)
     steps = np.array([0.0, np.inf, 0.0, 4.0, 1e300, 1e-300])
-    mean, var, lag = line.function_moments(y, noise, steps)
+    mean, var, lag = function_moments(y, noise, steps)
     assert np.isfinite(mean).all()
     assert np.isfinite(lag).all()
     assert (var >= 0).all()
@@ -133,7 +138,7 @@ def test_predictions_at_the_inputs_are_the_moments():
     mean, var = cells.predict(draws, x[:, None])
     for d in range(3):
         noise = np.full(8, np.exp(log_noise[d]))
-        expected, expected_var, _ = line.function_moments(
+        expected, expected_var, _ = function_moments(
             y, noise, 4 * np.exp(cells.problem(1.1, 0.0).log_units + log_scales[d])
         )
         np.testing.assert_allclose(mean[:, d], expected, atol=1e-12)
@@ -159,7 +164,7 @@ def test_the_evidence_is_finite_however_far_the_steps():
     state = cells.start(prior, rng)
     state.log_variances[:] = 720.0
     steps = 4 * np.exp(np.minimum(state.log_variances, line.MAX_LOG_VARIANCE))
-    moved = [line.move_log_noise(y, counts, 0.5, 8.0, -2.0, y[0], steps, rng) for _ in range(100)]
+    moved = [move_log_noise(y, counts, 0.5, 8.0, -2.0, y[0], steps, rng) for _ in range(100)]
     assert np.sum(np.array(moved) != -2.0) > 10
 
 

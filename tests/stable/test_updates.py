@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from skbayesnn.numerics.stable_laws import log_density, positive_stable_table
-from skbayesnn.stable.samplers.scales import (
-    draw_log_noise,
-    draw_log_variance,
-    propose_log_variance,
-)
+from skbayesnn.numerics.jit import kernel
+from skbayesnn.numerics.stable_laws import log_densities, positive_stable_table
+from skbayesnn.stable.samplers import scales
+
+draw_log_noise = kernel(scales.draw_log_noise)
+draw_log_variance = kernel(scales.draw_log_variance)
+propose_log_variance = kernel(scales.propose_log_variance)
 
 
 def assert_follows(draws, grid, log_target):
@@ -35,7 +36,7 @@ def test_log_variance(alpha, b, delta2):
         draws[i] = value
     t = np.linspace(max(table.t_left, -300), 60 + 40 / a * (alpha < 1), 400_001)
     variance = b + np.exp(np.minimum(log_unit + t, 700))
-    prior = np.array([log_density(x, table) for x in t])
+    prior = log_densities(t, table)
     assert_follows(draws - log_unit, t, prior - 0.5 * np.log(variance) - 0.5 * delta2 / variance)
 
 
@@ -49,7 +50,7 @@ def test_log_variance_by_proposals_from_the_prior():
         draws[i] = value
     t = np.linspace(table.t_left, 80, 400_001)
     variance = b + np.exp(log_unit + t)
-    prior = np.array([log_density(x, table) for x in t])
+    prior = log_densities(t, table)
     assert_follows(draws - log_unit, t, prior - 0.5 * np.log(variance) - 0.5 * delta2 / variance)
 
 

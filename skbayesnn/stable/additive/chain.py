@@ -14,6 +14,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 from sklearn.exceptions import ConvergenceWarning
 
+from skbayesnn.numerics.jit import kernel
 from skbayesnn.numerics.stable_laws import positive_stable_table
 from skbayesnn.stable.additive.axes import (
     log_prior_of_variances,
@@ -38,6 +39,7 @@ _LEARNING = 0.02
 _MAX_LOG_RATIO = 25.0
 _MOVES = 3
 _EULER = 0.5772156649015329
+_draw_log_noise = kernel(draw_log_noise)
 
 
 @dataclass
@@ -304,4 +306,4 @@ class AdditiveChain:
             )  # fmt: skip
         if prior.log_noise is None:
             rss = float(state.precisions @ residuals**2)
-            state.log_noise = draw_log_noise(state.log_noise, partition.n_rows, rss, self.rng)
+            state.log_noise = _draw_log_noise(state.log_noise, partition.n_rows, rss, self.rng)

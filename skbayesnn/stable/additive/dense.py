@@ -20,7 +20,7 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.spatial.distance import cdist
 
-from skbayesnn.numerics.jit import kernel
+from skbayesnn.numerics.jit import helper, kernel
 from skbayesnn.stable.samplers.scales import log_half_cauchy, log_noise_prior, propose_log_noise
 
 MAX_EXACT = 2000
@@ -160,7 +160,7 @@ def _draw_common(r, g, ratio, least, noise, rng, u):
     return rest, n_rest
 
 
-@kernel
+@helper
 def log_evidence(
     t, squares, outside, rest, n_rest, n_rows, least, log_amplitude, log_noise
 ):  # fmt: skip

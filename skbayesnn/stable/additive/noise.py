@@ -10,7 +10,7 @@ from math import exp, inf, log1p
 import numpy as np
 from scipy.special import gammaln
 
-from skbayesnn.numerics.jit import kernel
+from skbayesnn.numerics.jit import helper, kernel
 from skbayesnn.stable.samplers.scales import log_noise_prior, propose_log_noise
 
 DEGREES = np.array([2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 25.0, 50.0, 100.0, np.inf])
@@ -24,7 +24,7 @@ def log_constants():
     return np.append(constants, -0.5 * np.log(2 * np.pi))
 
 
-@kernel
+@helper
 def log_likelihood(squares, weights, n_rows, log_noise, degrees, constant):
     """Log-likelihood of squared residuals, the precisions integrated out."""
     total, noise = 0.0, exp(log_noise)
@@ -64,9 +64,13 @@ def update_noise(
     -------
     degrees, log_noise : float
     """
-    squares = residuals * residuals
+    squares = np.empty(residuals.shape[0])
+    for i in range(squares.shape[0]):
+        squares[i] = residuals[i] * residuals[i]
     if move_degrees:
-        place = int(np.searchsorted(grid, degrees))
+        place = 0
+        while grid[place] < degrees:
+            place += 1
         old = log_likelihood(squares, weights, n_rows, log_noise, degrees, constants[place])
         for _ in range(n_moves):
             step = 1 + int(2.0 * rng.random())

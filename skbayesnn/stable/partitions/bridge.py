@@ -15,7 +15,7 @@ from math import ceil, exp, inf, log, log1p, sqrt
 
 import numpy as np
 
-from skbayesnn.numerics.jit import kernel
+from skbayesnn.numerics.jit import helper, kernel
 from skbayesnn.numerics.stable_laws import log_density
 
 # Growth of the distance between nodes, from the agreement with a fine grid (the tests
@@ -32,7 +32,7 @@ def splitting_workspace():
     return np.empty((3, 2 * _MAX_NODES))
 
 
-@kernel
+@helper
 def split_law(t, log_rho, log_rest, table, workspace):
     """Tabulate the law of the share R of a cell's variance that its first child has.
 
@@ -89,7 +89,7 @@ def split_law(t, log_rho, log_rest, table, workspace):
     return n
 
 
-@kernel
+@helper
 def split_quantile(u, n, workspace):
     """Quantile of z = log R - log(1 - R) at level u in (0, 1) of a tabulated law."""
     z, weight, mass = workspace[0], workspace[1], workspace[2]
@@ -111,7 +111,7 @@ def split_quantile(u, n, workspace):
     return z[low] + step * min(fraction, 1.0)
 
 
-@kernel
+@helper
 def split_share(u, t, log_rho, log_rest, table, workspace):
     """Quantile of z = log R - log(1 - R) at level u; the arguments are as above."""
     n = split_law(t, log_rho, log_rest, table, workspace)

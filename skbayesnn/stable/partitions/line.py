@@ -17,6 +17,8 @@ from skbayesnn.stable.samplers.line import (
 )
 from skbayesnn.stable.samplers.line_chain import LineChain
 
+_draw_function = kernel(draw_function)
+
 
 class LineCells(FeaturePartition):
     """Exact cells of distinct inputs on a line; the parameters are those of its base.
@@ -117,7 +119,7 @@ class LineCells(FeaturePartition):
 
         def drawn(i, problem, log_variances):
             steps = 4.0 * np.exp(np.minimum(log_variances, MAX_LOG_VARIANCE))
-            draw_function(problem.y, np.exp(draws.log_noise[i]) / problem.counts, steps, rng, f)
+            _draw_function(problem.y, np.exp(draws.log_noise[i]) / problem.counts, steps, rng, f)
             return f
 
         return self.sample_between(X[:, 0], drawn, draws, rng)

@@ -16,7 +16,7 @@ from math import exp, inf, log, log1p, sqrt
 
 import numpy as np
 
-from skbayesnn.numerics.jit import kernel
+from skbayesnn.numerics.jit import helper, kernel
 from skbayesnn.numerics.stable_laws import log_density
 from skbayesnn.stable.samplers.scales import (
     draw_log_variance,
@@ -63,7 +63,7 @@ def line_log_masses(x):
     return np.log(np.maximum(masses, np.finfo(float).tiny))
 
 
-@kernel
+@helper
 def draw_function(y, noise, steps, rng, f):
     """Draw f given the variances of the cells.
 
@@ -96,7 +96,7 @@ def draw_function(y, noise, steps, rng, f):
         f[j] -= (to_first[j] + to_last[j]) * shift
 
 
-@kernel
+@helper
 def _filter(y, noise, steps):
     """Moments of the random walk given y, the corner left out.
 
@@ -134,7 +134,7 @@ def _filter(y, noise, steps):
     return mean, var, to_first, to_last, corner
 
 
-@kernel
+@helper
 def function_moments(y, noise, steps):
     """Posterior moments of f given the variances of the cells: what predictions need.
 
@@ -170,7 +170,7 @@ def function_moments(y, noise, steps):
     return mean, var, lag
 
 
-@kernel
+@helper
 def draw_variances(
     y, noise, f_first, log_units, log_variances, steps, table, width, from_prior, rng
 ):
@@ -243,7 +243,7 @@ def log_evidence(y, counts, within, log_noise, f_first, steps):
     return -0.5 * (total + log(var) + (mean + f_first) ** 2 / var)
 
 
-@kernel
+@helper
 def move_log_noise(y, counts, within, n_rows, log_noise, f_first, steps, rng):
     """A Metropolis step in log σ² that f does not hold back, as it does where σ² is small."""
     proposal = propose_log_noise(log_noise, n_rows, rng)
@@ -256,7 +256,7 @@ def move_log_noise(y, counts, within, n_rows, log_noise, f_first, steps, rng):
     return proposal if -rng.standard_exponential() < log_ratio else log_noise
 
 
-@kernel
+@helper
 def move_log_nu(
     y, counts, within, f_first, log_units, log_variances, steps, state, table, move_scales,
     n_moves, rng,
@@ -302,7 +302,7 @@ def move_log_nu(
                 log_variances[j], steps[j] = new[j], new_steps[j]
 
 
-@kernel
+@helper
 def exchange_neighbours(y, noise, log_units, log_variances, steps, f, table, rng):
     """Propose to exchange v_j and v_{j+1}, f_j integrated out given its neighbours; draw f_j."""
     n = y.shape[0]

@@ -35,6 +35,8 @@ _LOG_MAX_SIGNAL = log(1e4)
 _SWEEPS_A_MOVE = 5
 # A variance above 1e13 of those is no different from an infinite one to rounding.
 _LEAST_PRECISION = 1e-13
+_draw_log_noise = kernel(draw_log_noise)
+_propose_log_variance = kernel(propose_log_variance)
 
 
 class MetropolisChain(Chain):
@@ -65,7 +67,7 @@ class MetropolisChain(Chain):
             fitted = weights @ self.signs
             if problem.move_noise:
                 rss = problem.within + np.sum((self.y - fitted) ** 2)
-                state.log_noise[0] = draw_log_noise(state.log_noise[0], self.n_rows, rss, self.rng)
+                state.log_noise[0] = _draw_log_noise(state.log_noise[0], self.n_rows, rss, self.rng)
             self.write_parameters(sweep, 1)
             if sweep >= 0:
                 record.log_noise[sweep] = state.log_noise[0]
@@ -111,7 +113,7 @@ class MetropolisChain(Chain):
             # Another cell of this kind has the same signs: the data see their sum alone,
             # and the rounding of one is more than what the other adds.
             return
-        self.state.log_variances[cell] = propose_log_variance(
+        self.state.log_variances[cell] = _propose_log_variance(
             self.state.log_variances[cell],
             self.problem.log_units[cell],
             1.0 / q,

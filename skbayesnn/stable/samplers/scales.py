@@ -12,7 +12,7 @@ from it, with at most a fixed number of steps out.
 
 from math import exp, inf, log, log1p, sqrt
 
-from skbayesnn.numerics.jit import kernel
+from skbayesnn.numerics.jit import helper
 from skbayesnn.numerics.stable_laws import log_density, sample_log_positive_stable
 
 # Bounds of the noise variance, relative to that of y. Rows that repeat an input and
@@ -27,7 +27,7 @@ _MAX_STEPS = 40
 _SIGNAL = 4.0
 
 
-@kernel
+@helper
 def _log_scale_target(t, log_unit, b, delta2, table):
     """Log-density of t = log s given the rest, up to a constant."""
     v = exp(log_unit + t)
@@ -40,7 +40,7 @@ def _log_scale_target(t, log_unit, b, delta2, table):
     return log_density(t, table) - 0.5 * (log(total) + delta2 / total)
 
 
-@kernel
+@helper
 def draw_log_variance(log_variance, log_unit, b, delta2, table, width, rng):
     """One slice-sampling update of log v given a Gaussian number seen through it.
 
@@ -88,7 +88,7 @@ def draw_log_variance(log_variance, log_unit, b, delta2, table, width, rng):
             right = proposal
 
 
-@kernel
+@helper
 def propose_log_variance(log_variance, log_unit, b, delta2, a, rng):
     """One Metropolis update of log v with a proposal from its prior (Algorithm S.2).
 
@@ -116,7 +116,7 @@ def propose_log_variance(log_variance, log_unit, b, delta2, a, rng):
     return proposal if -rng.standard_exponential() < log_ratio else log_variance
 
 
-@kernel
+@helper
 def move_log_variance(log_variance, log_unit, b, delta2, table, width, rng):
     """One update of log v: of the two above the one that suits δ, which v has no part in.
 
@@ -137,13 +137,13 @@ def move_log_variance(log_variance, log_unit, b, delta2, table, width, rng):
     return propose_log_variance(log_variance, log_unit, b, delta2, table.a, rng)
 
 
-@kernel
+@helper
 def log_half_cauchy(x):
     """Log-density of x = log ν with ν half-Cauchy, up to a constant: ν/(1 + ν²)."""
     return -abs(x) - log1p(exp(-2.0 * abs(x)))
 
 
-@kernel
+@helper
 def log_noise_prior(x):
     """Log-density of x = log σ² with σ² half-Cauchy: σ²/(1 + σ⁴), up to a constant.
 
@@ -154,19 +154,19 @@ def log_noise_prior(x):
     return x - log(1.0 + exp(2.0 * x))
 
 
-@kernel
+@helper
 def propose_log_noise(log_noise, n, rng):
     """A symmetric proposal, around the spread √(2/n) of log σ² given n residuals."""
     return log_noise + 1.5 * sqrt(2.0 / n) * exp(rng.standard_normal()) * rng.standard_normal()
 
 
-@kernel
+@helper
 def _log_noise_target(x, n, rss):
     """Log-density of x = log σ² given the residuals."""
     return log_noise_prior(x) - 0.5 * (n * x + rss * exp(-x))
 
 
-@kernel
+@helper
 def draw_log_noise(log_noise, n, rss, rng):
     """One slice-sampling update of log σ² given the residual sum of squares.
 

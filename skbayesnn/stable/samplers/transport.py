@@ -12,7 +12,7 @@ from math import log
 
 import numpy as np
 
-from skbayesnn.numerics.jit import kernel
+from skbayesnn.numerics.jit import helper
 from skbayesnn.numerics.stable_laws import log_densities, positive_stable_table
 
 
@@ -37,7 +37,7 @@ def logit_curve(a):
     return t, np.log(below) - np.log(above)
 
 
-@kernel
+@helper
 def _interpolate(x, nodes, values):
     """A broken line, its ends prolonged, at x; and its slope there."""
     low, high = 0, nodes.shape[0] - 1
@@ -51,7 +51,7 @@ def _interpolate(x, nodes, values):
     return values[low] + slope * (x - nodes[low]), slope
 
 
-@kernel
+@helper
 def transport(t, curve_a, curve_b):
     """Carry a value of log S of one index to one of another.
 

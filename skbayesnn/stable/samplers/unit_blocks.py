@@ -17,7 +17,7 @@ from math import exp, log
 
 import numpy as np
 
-from skbayesnn.numerics.jit import kernel
+from skbayesnn.numerics.jit import helper, kernel
 from skbayesnn.stable.samplers.scales import move_log_variance
 
 _UNITS_A_BLOCK = 32
@@ -132,12 +132,12 @@ def _visit_block(products, log_variances, chosen, log_units, limit, table, width
         _add_to_products(products, own, -v / (1.0 + v * q))
 
 
-@kernel
+@helper
 def _log_evidence(v, q, p):
     return 0.5 * (v * p * p / (1.0 + v * q) - log(1.0 + v * q))
 
 
-@kernel
+@helper
 def _add_to_products(products, row, factor):
     """S + factor * s s', s a row of S."""
     n = products.shape[0]

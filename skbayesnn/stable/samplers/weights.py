@@ -20,7 +20,7 @@ from math import exp, log, sqrt
 
 import numpy as np
 
-from skbayesnn.numerics.jit import kernel
+from skbayesnn.numerics.jit import helper, kernel
 from skbayesnn.stable.samplers.chain import Chain
 from skbayesnn.stable.samplers.joint_weights import JointByRows, JointByUnits
 from skbayesnn.stable.samplers.scales import (
@@ -88,7 +88,9 @@ class WeightChain(Chain):
             squares,
             accepted,
             self.y,
+            self.y - self.weights @ self.features,
             self.root_counts,
+            self.problem.counts.sum(),
             self.weights,
             self.problem,
             self.state,
@@ -181,7 +183,7 @@ class WeightChain(Chain):
             self.state.log_noise[0] = new
 
 
-@kernel
+@helper
 def _log_evidence_of_unit(q, p, ratio, noise):
     """Of the residuals without a unit, from q, p and σ²/v, less what the unit has no part in."""
     return 0.5 * (p * p / (noise * (ratio + q)) - log(ratio + q))
@@ -197,7 +199,9 @@ def _sweep_units(
     proposed_squares,
     accepted,
     y,
+    residual,
     root_counts,
+    n_rows,
     weights,
     problem,
     state,
@@ -207,12 +211,11 @@ def _sweep_units(
     """Draw plane and (v_l, w_l) unit by unit, then the noise; record f and the weights.
 
     With rows in ``proposals`` (n_units, n), new values of each unit, there is one sweep;
-    those that are ``accepted`` are marked there and written to ``features``.
+    those that are ``accepted`` are marked there and written to ``features``. ``residual`` is
+    ``y`` less the units, and follows them; ``n_rows`` is the sum of the rows' weights.
     """
     n_units, n = features.shape
-    n_rows = problem.counts.sum()
     moving = proposals.shape[0] > 0
-    residual = y - np.dot(weights, features)
     for sweep in range(first, first + n_sweeps):
         noise = exp(state.log_noise[0])
         for unit in range(n_units if moving or problem.move_scales else 0):

@@ -12,7 +12,7 @@ of triangles instead (Van Oosterom and Strackee 1983), which keeps a relative ac
 
 import numpy as np
 
-from skbayesnn.numerics.jit import kernel
+from skbayesnn.numerics.jit import helper, kernel
 
 # Cells with a smaller mass are taken for the traces of rounding, and for no cells. Lines
 # which rounding keeps from meeting in one point enclose about its square, 1e-32.
@@ -22,7 +22,7 @@ SMALLEST_MASS = 1e-22
 ON_CIRCLE = 8 * np.finfo(float).eps
 
 
-@kernel
+@helper
 def angle_between(x1, x2, z1, z2):
     """Angle between (1, x1, x2) and (1, z1, z2), with a small relative error if tiny."""
     step1, step2 = z1 - x1, z2 - x2
@@ -35,7 +35,7 @@ def angle_between(x1, x2, z1, z2):
     return np.arctan2(cross, 1.0 + x1 * z1 + x2 * z2)
 
 
-@kernel
+@helper
 def polygon_area(corners, bends, begin, end):
     """Area of a convex spherical polygon.
 
@@ -88,7 +88,7 @@ def polygon_areas(start, corners, bends, areas):
         areas[k] = polygon_area(corners, bends, start[k], start[k + 1])
 
 
-@kernel
+@helper
 def _part_area(
     begin, end, corners, bends, line, side, points, star, heights, sense, part, part_bends
 ):

@@ -46,7 +46,6 @@ def pairs_by_slope(points):
     return low[order] * np.int64(n) + high[order]
 
 
-@kernel
 def sweep(n, codes):
     """Swap all pairs of lines, neighbours only, as nearly as possible in the given order.
 
@@ -65,15 +64,19 @@ def sweep(n, codes):
         above and sinks, and the faces that it closes and opens in that gap. The last swap
         in gap g opens the face in which the sweep began at gap n - g.
     """
-    n_pairs = codes.size
+    # numpy makes the arrays: each kind of them would take numba a tenth of a second to compile.
     rank = np.empty(n * n, np.int64)
-    for e in range(n_pairs):
-        rank[codes[e]] = e
-    line_at = np.arange(n)
-    place_of = np.arange(n)
-    swaps = np.empty((n_pairs, 5), np.int32)
-    last = np.zeros(n + 1, np.int64)
-    stack = np.empty(2 * n_pairs + 1, np.int64)
+    rank[codes] = np.arange(codes.size)
+    swaps = np.empty((codes.size, 5), np.int32)
+    last, stack = np.zeros(n + 1, np.int64), np.empty(2 * codes.size + 1, np.int64)
+    _sweep(codes, rank, np.arange(n), np.arange(n), last, stack, np.arange(n + 1), swaps)
+    return swaps
+
+
+@kernel
+def _sweep(codes, rank, line_at, place_of, last, stack, face, swaps):
+    """What :func:`sweep` does in its arrays."""
+    n, n_pairs = line_at.shape[0], codes.shape[0]
     t = 0
     for e in range(n_pairs):
         stack[0] = codes[e]
@@ -98,7 +101,6 @@ def sweep(n, codes):
                     if below < above and rank[below * n + above] < e:
                         stack[top] = below * n + above
                         top += 1
-    face = np.arange(n + 1)
     n_faces = n
     for t in range(n_pairs):
         gap = swaps[t, GAP]
@@ -109,10 +111,8 @@ def sweep(n, codes):
             face[gap] = n_faces
             n_faces += 1
         swaps[t, OPENED] = face[gap]
-    return swaps
 
 
-@kernel
 def corner_table(n, swaps):
     """List the corners of every face in cyclic order.
 
@@ -145,16 +145,21 @@ def corner_table(n, swaps):
     """
     n_swaps = len(swaps)
     n_faces = n_swaps + 1
-    start = np.zeros(n_faces + 1, np.int64)
-    front = np.zeros(n_faces, np.int64)
-    back = np.zeros(n_faces, np.int64)
+    start, front, back = (np.zeros(n_faces + k, np.int64) for k in (1, 0, 0))
     corner = np.empty(4 * n_swaps, np.int32)
     lift = np.empty(4 * n_swaps, np.int8)
     end = np.empty(4 * n_swaps, np.bool_)
     line = np.empty(4 * n_swaps, np.int32)
     side = np.empty(4 * n_swaps, np.int8)
-    face = np.empty(n + 1, np.int64)
-    begun = np.empty(n + 1, np.bool_)
+    face, begun = np.empty(n + 1, np.int64), np.empty(n + 1, np.bool_)
+    _list_corners(swaps, start, front, back, face, begun, corner, lift, end, line, side)
+    return start, corner, lift, end, line, side
+
+
+@kernel
+def _list_corners(swaps, start, front, back, face, begun, corner, lift, end, line, side):
+    """What :func:`corner_table` does in its arrays."""
+    n, n_swaps, n_faces = face.shape[0] - 1, swaps.shape[0], front.shape[0]
     # Round 0 counts the corners, round 1 places those that are not negated, round 2 the
     # others, which come after them on a walk to the right.
     for placing in range(3):
@@ -191,4 +196,3 @@ def corner_table(n, swaps):
                 end[slot] = where >= 2
                 line[slot] = low if (where < 2) == begun[at] else high
                 side[slot] = 1 if upper or where == 2 else -1
-    return start, corner, lift, end, line, side

@@ -97,7 +97,9 @@ def signs_gram(first, swaps, v, gram):
 def signs_explicit(first, swaps, signs):
     """Write T, of shape (n, n_cells), into ``signs``."""
     n = first.size
-    place = np.arange(n)
+    place = np.zeros(n, np.int64)
+    for i in range(n):
+        place[i] = i
     for gap in range(n):
         if first[gap] >= 0:
             for i in range(n):
@@ -114,8 +116,7 @@ def signs_explicit(first, swaps, signs):
 def neighbour_pairs(first, swaps, pairs):
     """Write the cells on both sides of each edge, and its line; return how many."""
     n = first.size
-    last = np.zeros(n + 1, np.int64)
-    cell = np.empty(n + 1, np.int32)
+    last, cell = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
     for gap in range(n + 1):
         cell[gap] = first[gap % n]
     for t in range(len(swaps)):

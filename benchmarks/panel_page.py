@@ -1,0 +1,239 @@
+"""The panel's page in the documentation: one picture, one table of all seeds, every row.
+
+Seeds that were looked at while defaults were chosen stand beside seeds that were not, so that a
+reader sees whether the defaults were made for the panel.
+"""
+
+import csv
+import re
+
+import numpy as np
+from panel import CLASSIFICATION, PROBLEMS
+from panel_models import OUR_CLASSIFIERS, OURS
+from panel_problems import SIZES
+from panel_report import TRUTH, broken, broken_promises, by_case, failures
+from panel_scores import LEVELS
+
+import skbayesnn
+
+LOOKED_AT = (0, 11)
+"""Seeds that were looked at while defaults were chosen."""
+
+REGRESSION_COLUMNS = {
+    "log density below the truth": "gap",
+    "CRPS": "CRPS",
+    "covers (50 %)": "coverage 50",
+    "covers (90 %)": "coverage 90",
+    "covers (99 %)": "coverage 99",
+    "width (90 %)": "width 90",
+}
+CLASSIFICATION_COLUMNS = {
+    "log loss": "log loss",
+    "above the truth": "gap",
+    "Brier score": "Brier",
+    "calibration error": "calibration error",
+}
+SUMMARY = {False: ("gap", "CRPS", "coverage 90"), True: ("gap", "Brier", "calibration error")}
+HEAD = """:orphan:
+
+.. Written by benchmarks/honesty.py: change that, and run it.
+
+Honesty
+=======
+
+Every estimator of the package and its peers, all with their defaults, on {n_problems} problems
+whose truth is known (``benchmarks/panel_problems.py`` and ``panel_classes.py``), in {sizes}. Scores
+are those of 1000 test rows. {looked_at} looked at while defaults were chosen, {others} not.
+
+:version: {version}
+:fits: {n_fits}, of which {n_failed} failed
+:promises broken: {n_broken}
+:made by: ``python benchmarks/honesty.py --seed {seeds} --folder DIR --page docs``
+
+.. image:: _static/honesty.png
+   :alt: Coverage against level, a curve a model, of seeds looked at and of seeds that were not
+   :target: _static/honesty.png
+
+A curve on the grey line covers what it says; below it, intervals are too narrow. Curves are means
+over all problems and sizes, and a model may be too narrow on some and too wide on others: see the
+tables. All scores of all fits are in :download:`honesty.csv <_static/honesty.csv>`.
+
+"""
+
+
+def names_of(seeds):
+    """The verb as well: "seed 11 was", "seeds 101 and 102 were", "no seed was"."""
+    *first, last = map(str, seeds) if seeds else ("",)
+    if not last:
+        return "no seed was"
+    return f"seeds {', '.join(first)} and {last} were" if first else f"seed {last} was"
+
+
+def write_page(rows, docs):
+    """Write ``honesty.rst`` to the folder, its picture and the scores to ``_static`` in it."""
+    if not rows:
+        raise ValueError("No fit of the panel is in the folder: run benchmarks/honesty.py first.")
+    static = docs / "_static"
+    static.mkdir(parents=True, exist_ok=True)
+    picture(rows, static / "honesty.png")
+    with (static / "honesty.csv").open("w", newline="") as file:
+        columns = [key for key in rows[0] if key != "curve"]
+        writer = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    (docs / "honesty.rst").write_text(page(rows))
+
+
+def page(rows):
+    """The text of the page."""
+    seeds = list(dict.fromkeys(row["seed"] for row in rows))
+    looked_at = names_of([seed for seed in seeds if seed in LOOKED_AT])
+    lost, failed = broken_promises(rows), failures(rows)
+    sizes = {"small": "20 to 50", "medium": "200 to 500", "large": "1000 to 3000"}
+    sizes = [sizes[size] for size in SIZES if any(row["size"] == size for row in rows)]
+    parts = [
+        HEAD.format(
+            n_problems=len({row["problem"] for row in rows}),
+            sizes=(", ".join(sizes[:-1]) + " and " if sizes[1:] else "") + sizes[-1] + " rows",
+            looked_at=looked_at[0].upper() + looked_at[1:],
+            others=names_of([seed for seed in seeds if seed not in LOOKED_AT]),
+            version=skbayesnn.__version__,
+            n_fits=len(rows),
+            n_failed=len(failed),
+            n_broken=len(lost),
+            seeds=" ".join(map(str, seeds)),
+        )
+    ]
+    for of_classes in (False, True):
+        chosen = [row for row in rows if (row["problem"] in CLASSIFICATION) == of_classes]
+        if chosen:
+            parts += [summary(chosen, seeds, of_classes)]
+    parts += [_title("What is lost"), _lines("Promises that are broken", lost)]
+    parts += [_lines("Fits that failed", failed), _title("Problem by problem"), _READING]
+    cases = by_case(rows)
+    for name in PROBLEMS:
+        chosen = [row for row in rows if row["problem"] == name]
+        if chosen:
+            parts += [details(name, chosen, cases)]
+    return "".join(parts)
+
+
+_READING = """Before the bar: seeds that were looked at; after it: the others; means over seeds.
+CRPS and widths are in units of the spread of the targets. A row in bold breaks a promise at a seed.
+
+"""
+
+
+def summary(rows, seeds, of_classes):
+    """A row a model and size, the seeds side by side: means over problems."""
+    shown = SUMMARY[of_classes]
+    lines = _table(["model", "rows", *(f"seed {seed}" for seed in seeds)])
+    for size in SIZES:
+        for model in dict.fromkeys(row["model"] for row in rows):
+            cells = []
+            for seed in seeds:
+                fits = _fits(rows, seed=seed, size=size, model=model)
+                values = (_mean(fits, key, np.median if key == "gap" else np.mean) for key in shown)
+                cells.append(" · ".join(values) if fits else "")
+            if any(cells):
+                lines += _line([_ours(model), size, *cells])
+    what = (
+        "log loss above the truth's (median) · Brier score · calibration error"
+        if of_classes
+        else "log density below the truth's (median) · CRPS · coverage of 90 % intervals"
+    )
+    title = _title("Classification" if of_classes else "Regression")
+    return f"{title}Over the problems of each size: {what}.\n\n" + "\n".join(lines) + "\n\n"
+
+
+def details(name, rows, cases):
+    """All scores of a problem: a row a size and model."""
+    columns = CLASSIFICATION_COLUMNS if name in CLASSIFICATION else REGRESSION_COLUMNS
+    lines = _table(["rows", "model", *columns])
+    for size in SIZES:
+        for model in dict.fromkeys(row["model"] for row in rows):
+            fits = _fits(rows, size=size, model=model)
+            if not fits:
+                continue
+            seen = [row for row in fits if row["seed"] in LOOKED_AT]
+            new = [row for row in fits if row["seed"] not in LOOKED_AT]
+            cells = [f"{_mean(seen, key)} | {_mean(new, key)}" for key in columns.values()]
+            if any(broken(row, cases) for row in fits):
+                cells = [f"**{cell}**" for cell in cells]
+            lines += _line([size, _ours(model), *cells])
+    return _dropdown(name, lines)
+
+
+def picture(rows, path):
+    """Coverage against level, averaged over problems: seeds looked at, and the others."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 9), layout="constrained")
+    axes = figure.subplots(2, 2, sharex=True, sharey=True)
+    colours = {TRUTH: "black"}
+    for row_of_axes, of_classes in zip(axes, (False, True), strict=True):
+        kind = "sets of likeliest classes" if of_classes else "central intervals"
+        for ax, seen in zip(row_of_axes, (True, False), strict=True):
+            fits = [
+                row
+                for row in rows
+                if (row["problem"] in CLASSIFICATION) == of_classes
+                and (row["seed"] in LOOKED_AT) == seen
+                and not row["failed"]
+            ]
+            ax.plot([0, 1], [0, 1], color="0.8", linewidth=6, zorder=0)
+            for model in dict.fromkeys(row["model"] for row in fits):
+                values = [row["curve"] for row in fits if row["model"] == model]
+                colour = colours.setdefault(model, f"C{len(colours)}")
+                style = "-" if model in {*OURS, *OUR_CLASSIFIERS, "5 UDN"} else "--"
+                ax.plot(LEVELS, np.mean(values, axis=0), style, color=colour, label=model)
+            seeds = sorted({row["seed"] for row in fits})
+            names = f"seed{'s' if seeds[1:] else ''} {', '.join(map(str, seeds))}"
+            ax.set_title(f"{kind}: {'' if seen else 'not '}looked at" + f" ({names})" * bool(seeds))
+            if fits:
+                ax.legend(fontsize="small")
+    for ax in axes[-1]:
+        ax.set_xlabel("level")
+    for ax in axes[:, 0]:
+        ax.set_ylabel("coverage, mean over problems")
+    figure.savefig(path)
+
+
+def _fits(rows, **wanted):
+    return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
+
+
+def _mean(fits, key, average=np.mean):
+    if not fits:
+        return "–"
+    if any(row["failed"] for row in fits):
+        return "failed"
+    value = average([row[key] for row in fits])
+    return f"{value:.2f}" if key not in ("CRPS", "Brier", "calibration error") else f"{value:.3f}"
+
+
+def _ours(model):
+    return f"{model} (ours)" if model in {*OURS, *OUR_CLASSIFIERS, "5 UDN"} else model
+
+
+def _title(text):
+    return f"{text}\n{'-' * len(text)}\n\n"
+
+
+def _dropdown(title, lines):
+    indented = "\n".join("   " + line if line else "" for line in lines)
+    return f".. dropdown:: {title}\n\n{indented}\n\n"
+
+
+def _lines(title, lines):
+    # Messages of exceptions may have any character.
+    escaped = [re.sub(r"([\\`*_|])", r"\\\1", line) for line in lines]
+    return _dropdown(f"{title}: {len(lines)}", [f"* {line}" for line in escaped or ["none"]])
+
+
+def _table(header):
+    return [".. list-table::", "   :header-rows: 1", "", *_line(header)]
+
+
+def _line(cells):
+    return [f"   {'* -' if i == 0 else '  -'} {cell}" for i, cell in enumerate(cells)]
