@@ -8,7 +8,8 @@ from skbayesnn.dwp.likelihoods import PREDICTION_NODES, TRAINING_NODES
 from skbayesnn.dwp.objective import LayerSizes, draw_noise
 from skbayesnn.dwp.plan import SPARSE_ROWS
 from skbayesnn.dwp.prediction import BLOCK, ExactOutput, InducingOutput, SparseOutput
-from skbayesnn.dwp.start import start, start_output
+from skbayesnn.dwp.pseudo_observations import start_output
+from skbayesnn.dwp.start import start
 
 MOST_FREEDOM = 20
 """Degrees of freedom at most where they are not given: of a hundred inputs few matter."""

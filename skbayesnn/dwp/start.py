@@ -12,7 +12,6 @@
 """
 
 import warnings
-from dataclasses import replace
 
 import numpy as np
 from scipy.linalg import LinAlgError
@@ -24,9 +23,8 @@ from skbayesnn.dwp.collapsed import evidence
 from skbayesnn.dwp.factors import cholesky, inverse
 from skbayesnn.dwp.kernels import squared_exponential
 from skbayesnn.dwp.layers import JITTER
-from skbayesnn.dwp.objective import Pass, draw_noise, loss_and_gradient
+from skbayesnn.dwp.pseudo_observations import start_classes, start_output
 from skbayesnn.dwp.scale_mixture import START_LOGIT
-from skbayesnn.dwp.sites import Sites
 
 # Standard deviation of a prior on log height and noise: weak, but it keeps a handful of rows
 # from being explained by noise of nothing.
@@ -40,10 +38,6 @@ _TIE = 1e-7
 # One more, with all rows, where rows come again: with the same target they deny all noise. It has
 # to win by so many nats a row.
 _REPEATS_START, _LEAD = (0.3, 0.001), 0.001
-# Rows that the pseudo-observations take at a time.
-_BLOCK = 2000
-# Of the functions of classes: log heights to choose from, and steps of the pseudo-observations.
-_LOG_HEIGHTS, _STEPS = np.log([1.0, 4.0, 16.0, 64.0]), 8
 # Log of the least and largest length scale and height (standardised data), and noise.
 _BOUNDS = (-4.0, 12.0), (-4.0, 8.0), (-16.0, 2.0)
 
@@ -287,64 +281,6 @@ def pass_through(sizes, parameters, k, inputs, target, noise):
     means = np.where(wishart.below(a.n_inducing, rank), layer["mean"], 0.0)
     means[np.arange(rank), np.arange(rank)] = np.exp(0.5 * layer["log_square"])
     return factor @ means
-
-
-def start_output(sizes, parameters, X, Y, weights, n_total, generator, n_draws=4, n_steps=None):
-    """Set the noise and the pseudo-observations to the best for these rows.
-
-    The rows, in blocks, stand for ``n_total``. With Gaussian noise one step finds the best from
-    anywhere; with another likelihood several of them go on from what is there.
-    """
-    a, p = sizes, parameters
-    blocks = [slice(i, i + _BLOCK) for i in range(0, len(X), _BLOCK)]
-    draws = draw_noise(a, generator, n_draws if a.n_layers else 1, 1)
-    total, runs, n_rows = weights.sum(), [], a.law.n_noise_rows
-    for block in blocks:
-        rows = draw_noise(a, generator, draws.uniform.shape[1], n_rows or len(X[block])).rows
-        runs.append(Pass(a, p, X[block], replace(draws, rows=rows)))
-    share = n_total / total / runs[0].n_draws
-
-    def evaluations():
-        for block, run in zip(blocks, runs, strict=True):
-            run.roots = [np.tril(r) for r in p["root"]]
-            for d in range(run.n_draws):
-                outputs = run.forward(d)[1]
-                yield outputs, run.expected(outputs, d, Y[block], weights[block]), weights[block]
-
-    for _ in range(n_steps or a.law.n_steps):
-        sites = Sites(a.n_targets, a.n_inducing)
-        for outputs, expected, own in evaluations():
-            sites.add(outputs, expected, share, own.sum())
-        sites.step(p, 1.0)
-    if a.law.n_noises(a.n_targets):
-        slope = sum(expected.d_log_noise for _, expected, _ in evaluations())
-        # The mean squared residual, as a part of the noise.
-        ratios = 1.0 - 2.0 * slope / (total * runs[0].n_draws)
-        p["log_noise"] += np.log(np.maximum(ratios, 1.0))
-
-
-def start_classes(sizes, parameters, X, Y, weights, n_total, generator):
-    """Set the height of the functions, and pseudo-observations, of a process without layers.
-
-    The height is that of a few with the highest bound: with labels that depend on the inputs
-    alone it is large.
-    """
-    a = replace(sizes, n_layers=0)
-    theta, best = np.zeros(a.size()), None
-    p = a.views(theta)
-    for name in ("inducing", "log_length_scales"):
-        p[name][:] = parameters[name]
-    for log_height in _LOG_HEIGHTS:  # each goes on from the pseudo-observations of the last
-        p["log_heights"][-1] = log_height
-        start_output(a, p, X, Y, weights, n_total, generator, n_steps=_STEPS)
-        noise = draw_noise(a, generator, 1, len(X))
-        loss = loss_and_gradient(a, theta, X, Y, weights * len(X) / weights.sum(), noise, n_total)
-        if best is None or loss[0] < best[0]:
-            best = loss[0], theta.copy()
-    found = a.views(best[1])
-    for name in ("root", "values"):
-        parameters[name][:] = found[name]
-    parameters["log_heights"][-1] = found["log_heights"][-1]
 
 
 def start(

@@ -10,10 +10,10 @@ from scipy.special import log_expit, log_softmax
 from scipy.stats import norm
 
 from skbayesnn.dwp import objective as ob
-from skbayesnn.dwp import start
+from skbayesnn.dwp import pseudo_observations
 from skbayesnn.dwp.likelihoods import Gaussian, Softmax
+from skbayesnn.dwp.pseudo_observations import start_output
 from skbayesnn.dwp.sites import RIDGE, Sites
-from skbayesnn.dwp.start import start_output
 
 SIZES = {
     2: ob.LayerSizes(2, 1, 4, 3, 2, "ab-gw", "softmax"),
@@ -140,7 +140,9 @@ def test_natural_steps_lead_to_the_best_pseudo_observations(n_classes, monkeypat
         return ob.loss_and_gradient(a, theta, X, Y, np.ones(60), noise, 60)
 
     before = loss()[0]
-    monkeypatch.setattr(start, "draw_noise", lambda *args: ob.draw_noise(*args, 20_000))
+    monkeypatch.setattr(
+        pseudo_observations, "draw_noise", lambda *args: ob.draw_noise(*args, 20_000)
+    )
     start_output(a, p, X, Y, np.ones(60), 60.0, rng, n_steps=20)
     after, gradient, _ = loss()
     g = a.views(gradient)
