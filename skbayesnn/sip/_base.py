@@ -192,6 +192,30 @@ class SIPBase:
         tasks.finish()
         self._warn_if_the_prior_was_left()
 
+    def _stream(self, X, y, weights, first):
+        """Take one pass over a batch."""
+        settings = training_settings(self, len(y), automatic(len(y)))
+        if first:
+            start, self._generator = spawn_generators(self.random_state, 2)
+            self._start(X, y, weights, start, settings)
+        inference, safe = self._inference, self._inference.state()
+        inference.attach(
+            self._scaled(X), self._scaled_target(y), weights,
+            n_total=self.total_samples or self.n_samples_seen_ + weights.sum(),
+        )  # fmt: skip
+        order = self._generator.permutation(len(y))
+        loss = inference.epoch(order, settings.batch_size, self.learning_rate)
+        inference.detach()
+        if not np.isfinite(loss):
+            inference.restore(safe)
+            raise FloatingPointError(
+                "A step on this batch was not finite; the model is unchanged. Scale the inputs "
+                "or lower 'learning_rate'."
+            )
+        self._see(weights)
+        self.loss_curve_ = [*self.loss_curve_, loss]
+        self._publish()
+
     def _held_out(self, X, y):
         """Rows to train on, and rows to hold out; copies of a row stay together."""
         groups = copies(X, y)

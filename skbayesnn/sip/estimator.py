@@ -13,9 +13,8 @@ from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture
-from skbayesnn.sip._base import SIPBase, automatic
+from skbayesnn.sip._base import SIPBase
 from skbayesnn.sip.targets import SeveralTargets
-from skbayesnn.training.settings import training_settings
 
 
 class SIPRegressor(
@@ -329,30 +328,10 @@ class SIPRegressor(
         X, y, weights = self._checked(X, y, sample_weight, first)
         if not first:
             self._check_n_targets(y)
-        if y.ndim > 1:
+        if y.ndim == 1:
+            self._stream(X, y, weights, first)
+        else:
             self._stream_targets(X, y, weights, first)
-            return self
-        settings = training_settings(self, len(y), automatic(len(y)))
-        if first:
-            start, self._generator = spawn_generators(self.random_state, 2)
-            self._start(X, y, weights, start, settings)
-        inference, safe = self._inference, self._inference.state()
-        inference.attach(
-            self._scaled(X), self._scaled_target(y), weights,
-            n_total=self.total_samples or self.n_samples_seen_ + weights.sum(),
-        )  # fmt: skip
-        order = self._generator.permutation(len(y))
-        loss = inference.epoch(order, settings.batch_size, self.learning_rate)
-        inference.detach()
-        if not np.isfinite(loss):
-            inference.restore(safe)
-            raise FloatingPointError(
-                "A step on this batch was not finite; the model is unchanged. Scale the inputs "
-                "or lower 'learning_rate'."
-            )
-        self._see(weights)
-        self.loss_curve_ = [*self.loss_curve_, loss]
-        self._publish()
         return self
 
     @one_blas_thread
