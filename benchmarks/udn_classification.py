@@ -138,8 +138,7 @@ def known(path):
     return {(line["set"], line["model"]): line for line in lines}
 
 
-HEAD = """:orphan:
-
+HEAD = """\
 How the classifier compares
 ===========================
 
