@@ -20,8 +20,8 @@ X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, stratify=y, random_state=0)
 
 # %%
-# Each row of X is an image, told by ``image_shape``. Layers are convolutions, with pooling after the
-# first; ``width``, 48 by default, is their number of channels: 24 are faster.
+# Each row of X is an image, told by ``image_shape``. Layers are convolutions, with pooling after
+# the first; ``width``, 48 by default, is their number of channels: 24 are faster.
 
 model = UDNClassifier(layer_generator="convolutional", image_shape=(8, 8), width=24, random_state=0)
 model.fit(X_train, y_train)
