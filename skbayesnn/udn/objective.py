@@ -45,7 +45,14 @@ def data_gradient(
     workers : skbayesnn.udn.workers.Workers
     """
     pass_through = fused_pass if network.architecture.fused else layered_gradient
-    size = -(-len(X) // network.n_pieces(len(X), depth))
+    n_pieces = network.n_pieces(len(X), depth)
+    if n_pieces == 1:  # small steps are many: nothing that is not needed
+        (scratch,) = network.scratch(len(X), depth, 1)
+        pass_through(
+            network, depth, q, head_weights, X, targets, weights, n_mean, totals, scratch
+        )  # fmt: skip
+        return
+    size = -(-len(X) // n_pieces)
     n_pieces = -(-len(X) // size)
     scratch = network.scratch(size, depth, n_pieces)
     parts = np.zeros((n_pieces, depth))
@@ -66,8 +73,7 @@ def data_gradient(
         for other in scratch[1:]:
             network.gradient[shares[i]] += other["gradient"][shares[i]]
 
-    if n_pieces > 1:
-        workers.run(add, len(shares))
+    workers.run(add, len(shares))
 
 
 def fused_pass(network, depth, q, head_weights, X, targets, weights, n_mean, totals, scratch):
@@ -168,18 +174,20 @@ def run_steps(
     used[0 : 2 * depth : 2], used[1 : 2 * depth : 2] = q[::-1].cumsum()[::-1], head_weights
     rates, factors = rate * (used > 0), used / n_total
     totals = np.zeros(depth)
-    masks = net.block_masks(depth, net.n_pieces(batch_size, depth))
+    masks = net.block_masks(depth, net.n_pieces(min(batch_size, len(X)), depth))
+    updates = [(factors * mask, rates * mask) for mask in masks]
 
     def update(i):
-        shrink(net.theta, net.centre, net.precision, net.starts, factors * masks[i], net.gradient)
-        adam_step(
-            net.theta, net.gradient, adam.first, adam.second, net.starts, adam.counts,
-            rates * masks[i],
-        )  # fmt: skip
+        factor, rate = updates[i]
+        shrink(net.theta, net.centre, net.precision, net.starts, factor, net.gradient)
+        adam_step(net.theta, net.gradient, adam.first, adam.second, net.starts, adam.counts, rate)
 
     for begin in range(0, len(X), batch_size):
         batch = slice(begin, begin + batch_size)
         data = X[batch], targets[batch], weights[batch]
         data_gradient(net, depth, q, head_weights, *data, float(len(data[0])), totals, workers)
-        workers.run(update, len(masks))
+        if len(updates) == 1:
+            update(0)
+        else:
+            workers.run(update, len(updates))
     return totals / len(X)
