@@ -2,8 +2,8 @@
 Classes by a deep Wishart process
 =================================
 
-Two classes that interleave, and a strip without rows. :class:`~skbayesnn.DeepWishartClassifier`
-beside scikit-learn's Gaussian process classifier with a fitted length scale.
+Two classes that interleave: :class:`~skbayesnn.DeepWishartClassifier` beside scikit-learn's
+Gaussian process classifier with a fitted length scale.
 """
 
 import matplotlib.pyplot as plt
