@@ -64,10 +64,10 @@ _ALL_ROWS_PART, _ALL_ROWS_RATE = 0.1, 0.1
 def automatic(n_rows):
     """What "auto" stands for with a number of rows to train on.
 
-    Fifty epochs in batches of a hundred, but no fewer than 2000 steps and no more than 10,000;
+    A hundred epochs in batches of a hundred, but no fewer than 2000 steps and no more than 10,000;
     the patience is half of the steps.
     """
-    n_steps = min(max(50 * -(-n_rows // 100), 2000), 10_000)
+    n_steps = min(max(100 * -(-n_rows // 100), 2000), 10_000)
     return Automatic(
         batch_size=100, n_steps=n_steps, patience_steps=n_steps // 2, early_stopping=True,
         steps_a_score=50,

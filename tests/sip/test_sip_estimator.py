@@ -58,8 +58,8 @@ def test_automatic_training():
     assert (settings.batch_size, settings.n_epochs, settings.patience) == (100, 667, 334)
     assert settings.early_stopping
     assert settings.score_every == 16
-    # Fifty passes over 10,000 rows are 5000 steps; 10,000 steps are ten over 100,000.
-    assert training_settings(SIPRegressor(), 10_000, automatic(10_000)).n_epochs == 50
+    # A hundred passes over 5,000 rows are 5000 steps; 10,000 steps are ten over 100,000.
+    assert training_settings(SIPRegressor(), 5_000, automatic(5_000)).n_epochs == 100
     assert training_settings(SIPRegressor(), 100_000, automatic(100_000)).n_epochs == 10
 
 
