@@ -9,7 +9,8 @@ Prints accuracy, log loss, expected depth and processor seconds a fit, means ove
 fixed depth (``depth_prior="point"``), of a search over these depths by three folds of the training
 rows (what finding a depth costs otherwise), and of the network of unbounded depth, at several
 learning rates. The picture has log loss against depth, with the posterior of the depth below it,
-and the course of the expected depth over the epochs for each learning rate.
+and the course of the expected depth over the epochs for each learning rate; it falls where the next
+of the networks begins that a fit with more than twenty inputs tries.
 
     python benchmarks/udn_depths.py --folds 2 --picture depths.png
 """
