@@ -3,15 +3,16 @@
 import numpy as np
 import pytest
 
+from skbayesnn.numerics import stable_laws
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.numerics.stable_laws import (
-    log_density,
     positive_stable_table,
     sample_log_positive_stable,
 )
 from skbayesnn.stable.partitions import bridge
 from skbayesnn.stable.partitions.bridge import split_draws, splitting_workspace
 
+log_density = kernel(stable_laws.log_density)
 split_share = kernel(bridge.split_share)
 
 LEVELS = np.array([0.02, 0.25, 0.5, 0.75, 0.98])
