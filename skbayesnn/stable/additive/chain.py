@@ -232,14 +232,17 @@ class AdditiveChain:
         axis, part = partition.axes[k], slice(partition.starts[k], partition.ends[k])
         a = state.alpha / 2.0 if state.alpha < 2.0 else 0.5
         width = max(1.0, np.pi * np.sqrt((1.0 / a**2 - 1.0) / 6.0))
-        numbers = np.array([state.log_nu[k], state.log_noise])
+        # In units of the scale of its prior, which moves of ν ask for.
+        crowd = partition.log_crowd
+        numbers = np.array([state.log_nu[k] + 2.0 / state.alpha * crowd, state.log_noise])
         update_axis(
             partition.y, self.fit, state.precisions, partition.n_rows, axis.index,
-            axis.cells.log_masses, state.log_variances[part], state.f[part], numbers, state.alpha,
-            positive_stable_table(a), width, state.alpha < 2.0, self.prior.nu is None,
+            axis.cells.log_masses - crowd, state.log_variances[part], state.f[part], numbers,
+            state.alpha, positive_stable_table(a), width, state.alpha < 2.0, self.prior.nu is None,
             self.prior.log_noise is None, _MOVES, self.rng,
         )  # fmt: skip
-        state.log_nu[k], state.log_noise = numbers
+        state.log_nu[k] = numbers[0] - 2.0 / state.alpha * crowd
+        state.log_noise = numbers[1]
 
     def _move_levels(self):
         partition, state = self.partition, self.state
@@ -264,7 +267,7 @@ class AdditiveChain:
                 state.log_variances, partition.log_masses, partition.starts, nu, index,
                 positive_stable_table(index / 2.0),
             )
-            + sum(log_half_cauchy(x) for x in nu)
+            + sum(log_half_cauchy(x + 2.0 / index * partition.log_crowd) for x in nu)
             for nu, index in ((state.log_nu, state.alpha), (log_nu, alpha))
         )  # fmt: skip
         if -rng.standard_exponential() < new - old:

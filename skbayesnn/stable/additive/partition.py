@@ -68,6 +68,11 @@ def _distinct(rows, y, sample_weight):
     return np.ascontiguousarray(pairs[:, :-1]), pairs[:, -1].copy(), weights.astype(np.float64)
 
 
+SCALES_OF_ONE = 13
+"""Inputs up to which the prior of each ν_k has the scale one; of more the scale is such that the
+sum of all f_k is as large, a priori, as that of so many."""
+
+
 class AdditiveCells(Partition):
     """Axis units and dense units on the rows of a table.
 
@@ -90,6 +95,8 @@ class AdditiveCells(Partition):
         Distinct rows with their targets, in lexicographic order, and the sum of their weights.
     starts, ends : ndarray of int, shape (n_axes,)
         Where each axis has its values in arrays of all, one after the other.
+    log_crowd : float
+        The prior of each ν_k is a half-Cauchy law of the scale exp(-2/α log_crowd).
     joint : bool
         Whether all parts are drawn at once now and then.
     """
@@ -109,6 +116,7 @@ class AdditiveCells(Partition):
         # The mean of log q under the masses, for each axis: that of a typical cell.
         masses = (axis.cells.log_masses for axis in self.axes)
         self.typical = np.array([np.exp(q) @ q for q in masses])
+        self.log_crowd = float(np.log(max(1.0, len(self.axes) / SCALES_OF_ONE)))
         self.joint = self.y.size <= MAX_JOINT
         self.inverse_lengths, self.basis, self.n_basis = None, None, 0
         if dense:
@@ -149,7 +157,9 @@ class AdditiveCells(Partition):
         n_axes = len(self.axes)
         alpha = float(rng.choice(ALPHAS)) if prior.alpha is None else prior.alpha
         log_nu = (
-            rng.normal(-2.0, 1.0, n_axes) if prior.nu is None else np.full(n_axes, np.log(prior.nu))
+            rng.normal(-2.0, 1.0, n_axes) - 2.0 / alpha * self.log_crowd
+            if prior.nu is None
+            else np.full(n_axes, np.log(prior.nu))
         )
         log_variances = self.log_units(alpha, log_nu)
         if alpha < 2.0:

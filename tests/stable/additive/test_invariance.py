@@ -30,6 +30,7 @@ def draw_from_prior(chain, alphas):
     partition, prior, rng, state = chain.partition, chain.prior, chain.rng, chain.state
     state.alpha = float(rng.choice(alphas)) if prior.alpha is None else prior.alpha
     state.log_nu = np.log(np.abs(rng.standard_cauchy(len(partition.axes))))
+    state.log_nu -= 2.0 / state.alpha * partition.log_crowd
     state.log_variances = partition.log_units(state.alpha, state.log_nu)
     if state.alpha < 2.0:
         a = state.alpha / 2.0
@@ -56,11 +57,12 @@ def draw_from_prior(chain, alphas):
 def statistics(chain):
     """Numbers that are uniform under the prior, by name."""
     partition, rng, state = chain.partition, chain.rng, chain.state
+    log_nu = state.log_nu + 2.0 / state.alpha * partition.log_crowd
     out = {
         "noise": halfcauchy.cdf(np.exp(state.log_noise)),
-        "nu 0": halfcauchy.cdf(np.exp(state.log_nu[0])),
-        "nu 1": halfcauchy.cdf(np.exp(state.log_nu[1])),
-        "nu 2": halfcauchy.cdf(np.exp(state.log_nu[2])),
+        "nu 0": halfcauchy.cdf(np.exp(log_nu[0])),
+        "nu 1": halfcauchy.cdf(np.exp(log_nu[1])),
+        "nu 2": halfcauchy.cdf(np.exp(log_nu[2])),
     }
     residuals = partition.y - chain.fit
     out["residuals"] = chi2.cdf(
@@ -116,7 +118,7 @@ def test_sweeps_leave_the_prior_as_it_is(case, monkeypatch):
     partition = AdditiveCells(X, np.zeros(8), weights, dense=False)
     if dense:
         partition.set_basis(DenseBasis(X / 1.5, rng))
-    partition.joint = joint
+    partition.joint, partition.log_crowd = joint, 0.7
     table = {}
     for _ in range(N_REPLICATES):
         chain = AdditiveChain(partition, prior, partition.start(prior, rng), None, rng)
