@@ -34,9 +34,7 @@ CLASSIFICATION_COLUMNS = {
     "calibration error": "calibration error",
 }
 SUMMARY = {False: ("gap", "CRPS", "coverage 90"), True: ("gap", "Brier", "calibration error")}
-HEAD = """:orphan:
-
-.. Written by benchmarks/honesty.py: change that, and run it.
+HEAD = """.. Written by benchmarks/honesty.py: change that, and run it.
 
 Honesty
 =======
