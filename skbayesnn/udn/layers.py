@@ -114,12 +114,12 @@ class Layer(ABC):
         Parameters
         ----------
         theta : ndarray of shape (n_parameters,)
-        inputs : ndarray of shape (n, *input_shape)
+        inputs : ndarray, rows of `input_shape`
             Of the same type as ``theta``, and not to be changed.
 
         Returns
         -------
-        outputs : ndarray of shape (n, *output_shape)
+        outputs : ndarray, rows of `output_shape`
         kept : object
             Whatever ``adjoint`` needs of the pass.
         """
@@ -134,14 +134,14 @@ class Layer(ABC):
             As ``forward`` was given them.
         kept : object
             What ``forward`` kept.
-        d_outputs : ndarray of shape (n, *output_shape)
+        d_outputs : ndarray, rows of `output_shape`
             Not to be changed.
 
         Returns
         -------
         d_theta : ndarray of shape (n_parameters,)
             Summed over the rows.
-        d_inputs : ndarray of shape (n, *input_shape)
+        d_inputs : ndarray, rows of `input_shape`
         """
 
 
