@@ -19,6 +19,12 @@ import skbayesnn
 LOOKED_AT = (0, 11)
 """Seeds that were looked at while defaults were chosen."""
 
+IN_PART = {
+    101: "Two rows of seed 101, the stable network's with many inputs, had been looked at when\n"
+    "the prior of its scales was mended."
+}
+"""What was looked at of other seeds."""
+
 REGRESSION_COLUMNS = {
     "log density below the truth": "gap",
     "CRPS": "CRPS",
@@ -42,11 +48,13 @@ Honesty
 Every estimator of the package and its peers, all with their defaults, on {n_problems} problems
 whose truth is known (``benchmarks/panel_problems.py`` and ``panel_classes.py``), in {sizes}. Scores
 are those of 1000 test rows. {looked_at} looked at while defaults were chosen, {others} not.
+{in_part}
 
 :version: {version}
 :fits: {n_fits}, of which {n_failed} failed
 :promises broken: {n_broken}
-:made by: ``python benchmarks/honesty.py --seed {seeds} --folder DIR --page docs``
+:made by: ``python benchmarks/honesty.py --seed {seeds} --sizes {size_names} --models
+   {models} --folder DIR --no-run --page docs``; without ``--no-run --page docs`` it makes the fits
 
 .. image:: _static/honesty.png
    :alt: Coverage against level, a curve a model, of seeds looked at and of seeds that were not
@@ -86,6 +94,7 @@ def page(rows):
     """The text of the page."""
     seeds = list(dict.fromkeys(row["seed"] for row in rows))
     looked_at = names_of([seed for seed in seeds if seed in LOOKED_AT])
+    models = list(dict.fromkeys(row["model"] for row in rows))
     lost, failed = broken_promises(rows), failures(rows)
     sizes = {"small": "20 to 50", "medium": "200 to 500", "large": "1000 to 3000"}
     sizes = [sizes[size] for size in SIZES if any(row["size"] == size for row in rows)]
@@ -100,6 +109,9 @@ def page(rows):
             n_failed=len(failed),
             n_broken=len(lost),
             seeds=" ".join(map(str, seeds)),
+            in_part="\n".join(IN_PART[seed] for seed in seeds if seed in IN_PART),
+            size_names=" ".join(s for s in SIZES if any(row["size"] == s for row in rows)),
+            models=" ".join(f'"{m}"' if " " in m else m for m in models),
         )
     ]
     for of_classes in (False, True):
