@@ -25,7 +25,8 @@ import numpy as np
 from uci import SETS, load
 
 from skbayesnn.dwp import DeepWishartRegressor
-from skbayesnn.dwp.objective import draw_noise, loss_and_gradient
+from skbayesnn.dwp.objective import loss_and_gradient
+from skbayesnn.dwp.sizes import draw_noise
 
 PAPER = {
     "boston": -0.36, "concrete": -0.45, "energy": 1.41, "kin8nm": -0.11, "naval": 3.63,

@@ -16,7 +16,8 @@ import time
 
 import numpy as np
 
-from skbayesnn.dwp.objective import LayerSizes, draw_noise, loss_and_gradient
+from skbayesnn.dwp.objective import loss_and_gradient
+from skbayesnn.dwp.sizes import LayerSizes, draw_noise
 from skbayesnn.dwp.start import start
 
 

@@ -30,7 +30,8 @@ from skbayesnn.dwp.kernels import (
     squared_exponential_adjoint,
     symmetric_adjoint,
 )
-from skbayesnn.dwp.objective import LOG_2PI, HiddenAdjoint, Pass
+from skbayesnn.dwp.likelihoods import LOG_2PI
+from skbayesnn.dwp.objective import HiddenAdjoint, Pass
 
 JITTER = 1e-10
 """Least noise variance, as a part of the height: what is added to every noise variance."""

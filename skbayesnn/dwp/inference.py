@@ -5,9 +5,10 @@ from scipy.linalg import LinAlgError
 
 from skbayesnn.dwp.collapsed import collapsed_loss_and_gradient
 from skbayesnn.dwp.factors import warn_of_jitter
-from skbayesnn.dwp.objective import draw_noise, loss_and_gradient
+from skbayesnn.dwp.objective import loss_and_gradient
 from skbayesnn.dwp.prediction import ExactOutput, InducingOutput, SparseOutput
 from skbayesnn.dwp.sites import Sites
+from skbayesnn.dwp.sizes import draw_noise
 from skbayesnn.dwp.start import relevance_prior
 from skbayesnn.training.loop import GradientModel
 

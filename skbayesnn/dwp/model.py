@@ -5,10 +5,10 @@ import copy
 import numpy as np
 
 from skbayesnn.dwp.likelihoods import PREDICTION_NODES, TRAINING_NODES
-from skbayesnn.dwp.objective import LayerSizes, draw_noise
 from skbayesnn.dwp.plan import SPARSE_ROWS
 from skbayesnn.dwp.prediction import BLOCK, ExactOutput, InducingOutput, SparseOutput
 from skbayesnn.dwp.pseudo_observations import start_output
+from skbayesnn.dwp.sizes import LayerSizes, draw_noise
 from skbayesnn.dwp.start import start
 
 MOST_FREEDOM = 20

@@ -11,7 +11,8 @@ from scipy.optimize import minimize_scalar
 from skbayesnn.dwp.collapsed import JITTER, SPARSE_JITTER
 from skbayesnn.dwp.factors import cholesky, inverse, multiply_lower, warn_of_jitter
 from skbayesnn.dwp.kernels import squared_exponential
-from skbayesnn.dwp.objective import LOG_2PI, Pass, predict
+from skbayesnn.dwp.likelihoods import LOG_2PI
+from skbayesnn.dwp.objective import Pass, predict
 
 BLOCK = 2000
 """Rows that prediction handles at a time."""

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from skbayesnn.dwp.objective import Pass, draw_noise, loss_and_gradient
+from skbayesnn.dwp.objective import Pass, loss_and_gradient
 from skbayesnn.dwp.sites import Sites
+from skbayesnn.dwp.sizes import draw_noise
 
 # Rows that the pseudo-observations take at a time.
 _BLOCK = 2000

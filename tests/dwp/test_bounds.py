@@ -8,6 +8,7 @@ import pytest
 from skbayesnn.dwp import objective as ob
 from skbayesnn.dwp import wishart
 from skbayesnn.dwp.collapsed import collapsed_loss_and_gradient
+from skbayesnn.dwp.sizes import LayerSizes, draw_noise
 
 N_DRAWS = 20_000
 POSTERIORS = [*wishart.POSTERIORS, "dgp"]
@@ -15,7 +16,7 @@ POSTERIORS = [*wishart.POSTERIORS, "dgp"]
 
 def model(posterior, n_layers=1, freedom=2, seed=0):
     """Three rows close together and one inducing point far away; the posterior is the prior."""
-    a = ob.LayerSizes(1, 1, 1, freedom, n_layers, posterior)
+    a = LayerSizes(1, 1, 1, freedom, n_layers, posterior)
     theta = np.zeros(a.size())
     p = a.views(theta)
     for k in range(n_layers):
@@ -54,8 +55,7 @@ def log_evidence(a, theta, X, y, rng):
 def bound(a, theta, X, y, rng, n_draws=150):
     """Mean of the bound over draws, in all, and its standard error."""
     values = [
-        -len(X)
-        * ob.loss_and_gradient(a, theta, X, y, np.ones(3), ob.draw_noise(a, rng, 1, 3), 3)[0]
+        -len(X) * ob.loss_and_gradient(a, theta, X, y, np.ones(3), draw_noise(a, rng, 1, 3), 3)[0]
         for _ in range(n_draws)
     ]
     return np.mean(values), np.std(values) / n_draws**0.5
@@ -80,7 +80,7 @@ def test_the_bound_of_pseudo_observations_is_below_the_evidence(posterior):
 def test_no_hidden_layer_leaves_no_gap():
     """The collapsed objective is then the evidence: the brute force agrees with it."""
     a, theta, X, y, rng = model("gw", n_layers=0)
-    noise = ob.draw_noise(a, rng, 1, 1)
+    noise = draw_noise(a, rng, 1, 1)
     value = -3 * collapsed_loss_and_gradient(a, theta, X, y, np.ones(3), noise)[0]
     np.testing.assert_allclose(value, log_evidence(a, theta, X, y, rng)[0], rtol=1e-6)
 
@@ -90,6 +90,6 @@ def test_the_collapsed_objective_is_no_bound(points):
     """Why nothing calls it one: rows that share their noise agree more than the prior lets them."""
     a, theta, X, y, rng = model("ab-gw")
     evidence, error = evidence_of_the_hidden_layer()
-    noise = ob.draw_noise(a, rng, 300, 1)
+    noise = draw_noise(a, rng, 300, 1)
     loss = collapsed_loss_and_gradient(a, theta, X, y, np.ones(3), noise, points=points)[0]
     assert -3 * loss > evidence + 1.0 + 4 * error

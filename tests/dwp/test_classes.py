@@ -14,10 +14,11 @@ from skbayesnn.dwp import pseudo_observations
 from skbayesnn.dwp.likelihoods import Gaussian, Softmax
 from skbayesnn.dwp.pseudo_observations import start_output
 from skbayesnn.dwp.sites import RIDGE, Sites
+from skbayesnn.dwp.sizes import LayerSizes, draw_noise
 
 SIZES = {
-    2: ob.LayerSizes(2, 1, 4, 3, 2, "ab-gw", "softmax"),
-    3: ob.LayerSizes(2, 3, 4, 2, 1, "gw", "softmax"),
+    2: LayerSizes(2, 1, 4, 3, 2, "ab-gw", "softmax"),
+    3: LayerSizes(2, 3, 4, 2, 1, "gw", "softmax"),
 }
 WEIGHTS = np.array([1.0, 0.3, 2.0, 1.0, 3.0, 0.7])
 
@@ -33,7 +34,7 @@ def labelled(n_classes, n_rows=6, n_draws=2, seed=0):
         if f"left_{k}" in p:
             p[f"left_{k}"] += np.eye(a.n_inducing)
     Y = np.eye(n_classes)[np.arange(n_rows) % n_classes]
-    return a, theta, rng.normal(size=(n_rows, 2)), Y, ob.draw_noise(a, rng, n_draws, n_rows)
+    return a, theta, rng.normal(size=(n_rows, 2)), Y, draw_noise(a, rng, n_draws, n_rows)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -107,13 +108,13 @@ def test_several_classes_by_many_draws():
 
 def test_one_natural_step_is_the_maximum_with_gaussian_noise():
     """But for the ridge, which is taken off here: the gradient is then zero."""
-    a = ob.LayerSizes(2, 2, 4, 3, 0, "gw")
+    a = LayerSizes(2, 2, 4, 3, 0, "gw")
     rng = np.random.default_rng(0)
     theta = 0.3 * rng.normal(size=a.size())
     p = a.views(theta)
     p["root"][:] += np.eye(4)
     X, Y = rng.normal(size=(30, 2)), rng.normal(size=(30, 2))
-    noise, sites = ob.draw_noise(a, rng, 1, 30), Sites(2, 4)
+    noise, sites = draw_noise(a, rng, 1, 30), Sites(2, 4)
     ob.loss_and_gradient(a, theta, X, Y, np.ones(30), noise, 30, sites=sites)
     for t in range(2):
         sites.precision[t].ravel()[::5] -= RIDGE * np.exp(-p["log_noise"][t])
@@ -136,13 +137,11 @@ def test_natural_steps_lead_to_the_best_pseudo_observations(n_classes, monkeypat
     p["root"][:], p["values"][:] = np.eye(4), 1.0
 
     def loss():
-        noise = ob.draw_noise(a, np.random.default_rng(1), 1, 60, 20_000)
+        noise = draw_noise(a, np.random.default_rng(1), 1, 60, 20_000)
         return ob.loss_and_gradient(a, theta, X, Y, np.ones(60), noise, 60)
 
     before = loss()[0]
-    monkeypatch.setattr(
-        pseudo_observations, "draw_noise", lambda *args: ob.draw_noise(*args, 20_000)
-    )
+    monkeypatch.setattr(pseudo_observations, "draw_noise", lambda *args: draw_noise(*args, 20_000))
     start_output(a, p, X, Y, np.ones(60), 60.0, rng, n_steps=20)
     after, gradient, _ = loss()
     g = a.views(gradient)
@@ -175,7 +174,7 @@ def evidence(a, theta, X, Y, rng, n_draws=20_000):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_bound_is_below_the_evidence(posterior, n_classes):
     n_targets = n_classes if n_classes > 2 else 1
-    a = ob.LayerSizes(1, n_targets, 3, 2, 1, posterior, "softmax")
+    a = LayerSizes(1, n_targets, 3, 2, 1, posterior, "softmax")
     rng, theta = np.random.default_rng(0), np.zeros(a.size())
     p = a.views(theta)
     for name, value in a.family.prior_parameters(posterior, 3, 2).items():
@@ -185,7 +184,7 @@ def test_the_bound_is_below_the_evidence(posterior, n_classes):
     Y = np.eye(n_classes)[[0, 1, 1, n_classes - 1]]
     start_output(a, p, X, Y, np.ones(4), 4.0, rng, n_draws=20, n_steps=5)
     values = [
-        -4 * ob.loss_and_gradient(a, theta, X, Y, np.ones(4), ob.draw_noise(a, rng, 1, 4), 4)[0]
+        -4 * ob.loss_and_gradient(a, theta, X, Y, np.ones(4), draw_noise(a, rng, 1, 4), 4)[0]
         for _ in range(300)
     ]
     error = np.std(values) / len(values) ** 0.5

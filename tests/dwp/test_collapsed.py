@@ -21,12 +21,13 @@ from skbayesnn.dwp.collapsed import (
 from skbayesnn.dwp.kernels import squared_exponential
 from skbayesnn.dwp.plan import make_plan
 from skbayesnn.dwp.prediction import ExactOutput, SparseOutput
+from skbayesnn.dwp.sizes import LayerSizes
 from skbayesnn.dwp.start import log_evidence, relevance_prior
 
 SMALL = {
-    "ab-gw, two targets": ob.LayerSizes(2, 2, 4, 6, 2, "ab-gw"),
-    "gw": ob.LayerSizes(2, 1, 4, 2, 3, "gw"),
-    "no hidden layer": ob.LayerSizes(2, 1, 4, 2, 0, "gw"),
+    "ab-gw, two targets": LayerSizes(2, 2, 4, 6, 2, "ab-gw"),
+    "gw": LayerSizes(2, 1, 4, 2, 3, "gw"),
+    "no hidden layer": LayerSizes(2, 1, 4, 2, 0, "gw"),
 }
 
 
@@ -98,7 +99,7 @@ def test_annealing_weighs_the_divergences_alone():
 @pytest.mark.parametrize("n_layers", [0, 2])
 def test_objective_is_above_the_bound_of_pseudo_observations(n_layers):
     """Whatever the pseudo-observations; the best ones at all rows leave no gap."""
-    a = ob.LayerSizes(2, 1, 7, 2, n_layers, "ab-gw")
+    a = LayerSizes(2, 1, 7, 2, n_layers, "ab-gw")
     theta, X, Y, noise = random_model(a, n_draws=1)
     p = a.views(theta)
     p["inducing"][:] = X
@@ -120,7 +121,7 @@ def test_objective_is_above_the_bound_of_pseudo_observations(n_layers):
 
 @pytest.mark.parametrize("n_layers", [0, 1, 3])
 def test_each_draw_predicts_as_scikit_learn_does_given_its_features(n_layers):
-    a = ob.LayerSizes(2, 2, 5, 3, n_layers, "ab-gw")
+    a = LayerSizes(2, 2, 5, 3, n_layers, "ab-gw")
     theta, X, Y, noise = random_model(a, n_rows=9, n_draws=3)
     new = np.random.default_rng(1).normal(size=(4, 2))
     means, variances = ExactOutput(a, theta, noise, X, Y, np.ones(9)).predict(new)

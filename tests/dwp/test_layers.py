@@ -11,14 +11,15 @@ from skbayesnn.dwp import wishart
 from skbayesnn.dwp.kernels import squared_exponential
 from skbayesnn.dwp.layers import condition, features
 from skbayesnn.dwp.output import output, output_divergence
+from skbayesnn.dwp.sizes import LayerSizes, draw_noise
 
 SMALL = {
-    "ab-gw, wide": ob.LayerSizes(2, 2, 4, 6, 2, "ab-gw"),
-    "ab-gw": ob.LayerSizes(2, 1, 5, 3, 2, "ab-gw"),
-    "a-gw, one degree of freedom": ob.LayerSizes(2, 1, 4, 1, 1, "a-gw"),
-    "gw, three layers": ob.LayerSizes(2, 1, 4, 2, 3, "gw"),
-    "deep Gaussian process": ob.LayerSizes(2, 1, 4, 3, 2, "dgp"),
-    "no hidden layer": ob.LayerSizes(2, 1, 4, 2, 0, "gw"),
+    "ab-gw, wide": LayerSizes(2, 2, 4, 6, 2, "ab-gw"),
+    "ab-gw": LayerSizes(2, 1, 5, 3, 2, "ab-gw"),
+    "a-gw, one degree of freedom": LayerSizes(2, 1, 4, 1, 1, "a-gw"),
+    "gw, three layers": LayerSizes(2, 1, 4, 2, 3, "gw"),
+    "deep Gaussian process": LayerSizes(2, 1, 4, 3, 2, "dgp"),
+    "no hidden layer": LayerSizes(2, 1, 4, 2, 0, "gw"),
 }
 
 
@@ -33,7 +34,7 @@ def random_model(a, n_rows=6, n_draws=2, seed=0):
         if f"left_{k}" in p:
             p[f"left_{k}"] += np.eye(a.n_inducing)
     X, y = rng.normal(size=(n_rows, a.n_inputs)), rng.normal(size=(n_rows, a.n_targets))
-    return theta, X, y, ob.draw_noise(a, rng, n_draws, n_rows)
+    return theta, X, y, draw_noise(a, rng, n_draws, n_rows)
 
 
 def gram(A, B, height=1.0):
@@ -156,13 +157,13 @@ def test_many_features_tend_to_the_gaussian_process_of_the_deep_kernel():
     X = rng.normal(size=(6, 2))
     errors = []
     for freedom in (100, 100_00):
-        a = ob.LayerSizes(2, 1, 6, freedom, 1, "gw")
+        a = LayerSizes(2, 1, 6, freedom, 1, "gw")
         p = a.views(np.zeros(a.size()))
         for name, value in wishart.prior_parameters("gw", 6, freedom).items():
             p[f"{name}_0"][:] = value
         p["inducing"][:] = X
         p["root"][0], p["values"][0] = 2 * np.eye(6), 2 * np.sin(X[:, 0])  # noise ¼
-        noise = ob.draw_noise(a, np.random.default_rng(1), 20, 1)
+        noise = draw_noise(a, np.random.default_rng(1), 20, 1)
         new = np.array([[0.2, -0.4]])
         means, _ = ob.predict(a, p, new, noise)
         both = np.vstack([X, new])
@@ -257,15 +258,15 @@ def test_start_passes_the_inputs_through(n_layers, posterior):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2))
     Y = np.sin(2 * X[:, :1]) + 0.1 * rng.normal(size=(60, 1))
-    a = ob.LayerSizes(2, 1, 20, 2, n_layers, posterior)
+    a = LayerSizes(2, 1, 20, 2, n_layers, posterior)
     p = a.views(np.zeros(a.size()))
     st.start(a, p, X, Y, np.ones(60), rng)
     theta, _ = st.fit_gaussian_process(X, Y, np.ones(len(X)), rng)
-    run = ob.Pass(a, p, X, ob.draw_noise(a, rng, 8, 60))
+    run = ob.Pass(a, p, X, draw_noise(a, rng, 8, 60))
     wanted = squared_exponential(X * np.exp(-theta[:2]), X * np.exp(-theta[:2]), 0.0)
     for d in range(8):
         F = run.forward(d)[1][0].right
         # The noise of a pass-through is 0.03 of the features' size, a layer.
         assert np.abs(squared_exponential(F, F, 0.0) - wanted).max() < 0.3
-    means, _ = ob.predict(a, p, X, ob.draw_noise(a, rng, 8, 1))
+    means, _ = ob.predict(a, p, X, draw_noise(a, rng, 8, 1))
     assert np.sqrt(np.mean((means.mean(axis=0)[0] - Y[:, 0]) ** 2)) < 0.2

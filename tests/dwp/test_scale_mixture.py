@@ -13,6 +13,7 @@ from skbayesnn.dwp import objective as ob
 from skbayesnn.dwp import wishart as w
 from skbayesnn.dwp.layers import condition
 from skbayesnn.dwp.scale_mixture import mix, mixed_divergence
+from skbayesnn.dwp.sizes import LayerSizes, draw_noise
 
 SIZES = [(4, 2), (3, 3), (3, 6)]
 
@@ -69,7 +70,7 @@ def test_divergence_is_the_mean_log_ratio_of_the_densities(posterior, n_points, 
 
 @pytest.mark.parametrize("posterior", w.POSTERIORS)
 def test_gradient_of_the_bound(posterior):
-    a = ob.LayerSizes(2, 1, 4, 3, 2, posterior, own_scale=True)
+    a = LayerSizes(2, 1, 4, 3, 2, posterior, own_scale=True)
     rng = np.random.default_rng(0)
     theta = 0.4 * rng.normal(size=a.size())
     p = a.views(theta)
@@ -78,7 +79,7 @@ def test_gradient_of_the_bound(posterior):
         if name.startswith(("root", "left")) or (name.startswith("scale_") and value.size > 1):
             value += np.eye(4)
     X, y = rng.normal(size=(6, 2)), rng.normal(size=(6, 1))
-    noise, weights = ob.draw_noise(a, rng, 2, 6), np.array([1.0, 0.3, 2.0, 1.0, 3.0, 0.7])
+    noise, weights = draw_noise(a, rng, 2, 6), np.array([1.0, 0.3, 2.0, 1.0, 3.0, 0.7])
 
     def loss():
         return ob.loss_and_gradient(a, theta, X, y, weights, noise, 20)[0]
@@ -89,7 +90,7 @@ def test_gradient_of_the_bound(posterior):
 
 
 def test_no_part_of_it_changes_nothing():
-    plain = ob.LayerSizes(2, 1, 4, 3, 2, "ab-gw")
+    plain = LayerSizes(2, 1, 4, 3, 2, "ab-gw")
     a = replace(plain, own_scale=True)
     rng = np.random.default_rng(0)
     theta, own = np.zeros(plain.size()), np.zeros(a.size())
@@ -102,7 +103,7 @@ def test_no_part_of_it_changes_nothing():
     for k in range(2):
         q[f"scale_base_{k}"][:] = q[f"scale_{k}"][:] = np.eye(4)
         q[f"scale_logit_{k}"][:] = -40.0
-    X, y, noise = rng.normal(size=(6, 2)), rng.normal(size=(6, 1)), ob.draw_noise(a, rng, 2, 6)
+    X, y, noise = rng.normal(size=(6, 2)), rng.normal(size=(6, 1)), draw_noise(a, rng, 2, 6)
     losses = [
         ob.loss_and_gradient(s, t, X, y, np.ones(6), noise, 6)[0]
         for s, t in ((plain, theta), (a, own))

@@ -13,11 +13,12 @@ from skbayesnn.dwp.collapsed import (
 )
 from skbayesnn.dwp.kernels import squared_exponential
 from skbayesnn.dwp.prediction import ExactOutput, SparseOutput, sparse_loss
+from skbayesnn.dwp.sizes import LayerSizes
 
 
 def sparse_model(n_layers=2):
     """Two targets, nine rows, four of which stand for the others."""
-    a = ob.LayerSizes(2, 2, 5, 3, n_layers, "ab-gw")
+    a = LayerSizes(2, 2, 5, 3, n_layers, "ab-gw")
     theta, X, Y, noise = random_model(a, n_rows=9, n_draws=3)
     return a, theta, X, Y, noise, np.array([0, 3, 4, 7])
 

@@ -11,6 +11,7 @@ from skbayesnn import DeepWishartRegressor
 from skbayesnn.dwp import objective as ob
 from skbayesnn.dwp.collapsed import evidence, sparse_evidence
 from skbayesnn.dwp.prediction import ExactOutput, SparseOutput
+from skbayesnn.dwp.sizes import LayerSizes, Noise, draw_noise
 from skbayesnn.dwp.start import log_evidence
 
 COUNTS = np.array([1, 3, 2, 1, 4, 1])
@@ -56,14 +57,14 @@ def test_evidence_of_the_start():
 
 
 def test_bound_of_pseudo_observations():
-    a = ob.LayerSizes(2, 2, 4, 3, 2, "ab-gw")
+    a = LayerSizes(2, 2, 4, 3, 2, "ab-gw")
     rng, (X, Y) = np.random.default_rng(0), rows()
     theta = 0.3 * rng.normal(size=a.size())
     for name, value in a.views(theta).items():
         if name.startswith(("left", "root")):
             value += np.eye(4)
-    noise = ob.draw_noise(a, rng, 2, 6)
-    copies = ob.Noise(noise.uniform, noise.normal, noise.rows[:, :, TIMES])
+    noise = draw_noise(a, rng, 2, 6)
+    copies = Noise(noise.uniform, noise.normal, noise.rows[:, :, TIMES])
     # Weights are parts of their mean.
     weighted = ob.loss_and_gradient(a, theta, X, Y, COUNTS / 2.0, noise, 12)
     repeated = ob.loss_and_gradient(a, theta, X[TIMES], Y[TIMES], np.ones(12), copies, 12)
@@ -73,9 +74,9 @@ def test_bound_of_pseudo_observations():
 
 @pytest.mark.parametrize("kind", [ExactOutput, SparseOutput])
 def test_predictions_given_rows(kind):
-    a = ob.LayerSizes(2, 2, 4, 3, 1, "gw")
+    a = LayerSizes(2, 2, 4, 3, 1, "gw")
     rng, (X, Y) = np.random.default_rng(0), rows()
-    theta, noise = 0.3 * rng.normal(size=a.size()), ob.draw_noise(a, rng, 3, 1)
+    theta, noise = 0.3 * rng.normal(size=a.size()), draw_noise(a, rng, 3, 1)
     points = [[np.array([0, 2, 5])], [np.array([0, 4, 11])]]
     points = points if kind is SparseOutput else [[], []]
     weighted = kind(a, theta, noise, X, Y, COUNTS.astype(float), *points[0])

@@ -3,7 +3,7 @@
 import numpy as np
 
 from skbayesnn import DeepWishartRegressor
-from skbayesnn.dwp import objective as ob
+from skbayesnn.dwp.sizes import draw_noise
 
 
 def random_model(a, n_rows=7, n_draws=2, seed=0):
@@ -15,7 +15,7 @@ def random_model(a, n_rows=7, n_draws=2, seed=0):
         if name.startswith("left"):
             value += np.eye(a.n_inducing)
     X, Y = rng.normal(size=(n_rows, a.n_inputs)), rng.normal(size=(n_rows, a.n_targets))
-    return theta, X, Y, ob.draw_noise(a, rng, n_draws, 1)
+    return theta, X, Y, draw_noise(a, rng, n_draws, 1)
 
 
 def quick(**options):

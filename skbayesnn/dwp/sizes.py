@@ -1,0 +1,145 @@
+"""What a deep Wishart process is made of: sizes, parameters by name, random numbers of a pass."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skbayesnn.dwp import gaussian, wishart
+from skbayesnn.dwp.likelihoods import LIKELIHOODS, TRAINING_NODES
+from skbayesnn.numerics.random import quick_normals
+
+
+@dataclass(frozen=True)
+class LayerSizes:
+    """Sizes of a deep Wishart process.
+
+    Attributes
+    ----------
+    n_inputs, n_targets : int
+        Of functions: targets, or what classes take.
+    n_inducing : int
+        P.
+    freedom : int
+        Degrees of freedom ν of every hidden layer.
+    n_layers : int
+        Hidden layers L; with none the model is a sparse Gaussian process.
+    posterior : {"ab-gw", "a-gw", "gw", "dgp"}
+    likelihood : {"gaussian", "softmax"}, default="gaussian"
+        Law of the target given the functions.
+    own_scale : bool, default=False
+        Whether the posterior has a scale matrix of its own, see
+        :mod:`skbayesnn.dwp.scale_mixture`.
+    """
+
+    n_inputs: int
+    n_targets: int
+    n_inducing: int
+    freedom: int
+    n_layers: int
+    posterior: str
+    likelihood: str = "gaussian"
+    own_scale: bool = False
+
+    def shapes(self):
+        """Names and shapes of all parameters, in order.
+
+        ``log_heights`` are those of the kernels K (the scale matrices are K/ν),
+        ``log_lengths`` those of the kernels after the first, whose length scales, one an
+        input, are ``log_length_scales``.
+        """
+        shapes = {
+            "inducing": (self.n_inducing, self.n_inputs),
+            "log_length_scales": (self.n_inputs,),
+            "log_lengths": (self.n_layers,),
+            "log_heights": (self.n_layers + 1,),
+            "log_noise": (self.law.n_noises(self.n_targets),),
+            "root": (self.n_targets, self.n_inducing, self.n_inducing),
+            "values": (self.n_targets, self.n_inducing),
+        }
+        layer = self.family.parameter_shapes(self.posterior, self.n_inducing, self.freedom)
+        for k in range(self.n_layers):
+            shapes.update({f"{name}_{k}": shape for name, shape in layer.items()})
+            if self.own_scale:
+                square = self.n_inducing, self.n_inducing
+                names = f"scale_base_{k}", f"scale_{k}", f"scale_logit_{k}"
+                shapes.update(zip(names, (square, square, (1,)), strict=True))
+        return shapes
+
+    @property
+    def law(self):
+        """The likelihood."""
+        return LIKELIHOODS[self.likelihood]
+
+    @property
+    def family(self):
+        """Module of the posterior of a hidden layer."""
+        return gaussian if self.posterior == "dgp" else wishart
+
+    @property
+    def rank(self):
+        """Columns of S."""
+        return self.freedom if self.posterior == "dgp" else min(self.freedom, self.n_inducing)
+
+    @property
+    def layer_names(self):
+        """Names of the parameters of a hidden layer, without its number."""
+        return tuple(self.family.parameter_shapes(self.posterior, self.n_inducing, self.freedom))
+
+    def views(self, theta):
+        """Parameters by name, as views of the flat vector."""
+        out, begin = {}, 0
+        for name, shape in self.shapes().items():
+            end = begin + int(np.prod(shape))
+            out[name] = theta[begin:end].reshape(shape)
+            begin = end
+        return out
+
+    def size(self):
+        """Length of the flat vector."""
+        return sum(int(np.prod(shape)) for shape in self.shapes().values())
+
+    def layer(self, parameters, k):
+        """Parameters of hidden layer k, from 0, as :mod:`~skbayesnn.dwp.wishart` names them."""
+        return {name: parameters[f"{name}_{k}"] for name in self.layer_names}
+
+
+@dataclass
+class Noise:
+    """The random numbers of one evaluation: Gram matrices, features of rows, the law's nodes."""
+
+    uniform: np.ndarray  # (n_layers, n_draws, r)
+    normal: np.ndarray  # (n_layers, n_draws, P, r)
+    rows: np.ndarray  # (n_layers, n_draws, n or 1, ν)
+    nodes: np.ndarray | None = None  # (n_draws, n_targets, n_nodes, 1)
+
+    def only(self, d):
+        """The numbers of draw d alone."""
+        part = slice(d, d + 1)
+        nodes = None if self.nodes is None else self.nodes[part]
+        return Noise(self.uniform[:, part], self.normal[:, part], self.rows[:, part], nodes)
+
+    def nodes_of(self, d):
+        """The law's nodes of draw d."""
+        return None if self.nodes is None else self.nodes[d]
+
+
+def draw_noise(sizes, generator, n_draws, n_rows, n_nodes=TRAINING_NODES):
+    """Random numbers for ``n_draws`` draws and ``n_rows`` rows.
+
+    ``n_nodes`` is of the likelihood, a draw.
+
+    Returns
+    -------
+    noise : Noise
+    """
+    a = sizes
+    rank, n_layers = a.rank, a.n_layers
+    uniform = generator.uniform(1e-12, 1 - 1e-12, (n_layers, n_draws, rank))
+    normal = generator.standard_normal((n_layers, n_draws, a.n_inducing, rank))
+    shape = (n_layers, n_draws, n_rows, a.freedom)
+    # One row is what predictions keep; the many of a training step need no more than 16 bits.
+    rows = generator.standard_normal(shape) if n_rows == 1 else None
+    if rows is None:
+        rows = quick_normals(generator, shape).astype(float)
+    nodes = a.law.draw_nodes(generator, n_draws if n_layers else 1, a.n_targets, n_nodes)
+    return Noise(uniform, normal, rows, nodes)
