@@ -4,6 +4,7 @@ words its own; the location and scale of data, with a check that its squares can
 scikit-learn's framework for parameters is private, so these few lines stand in for it.
 """
 
+import warnings
 from dataclasses import dataclass
 from numbers import Integral, Real
 
@@ -112,6 +113,13 @@ def check_parameters(estimator, constraints):
             )
 
 
+LEAST_TOTAL_WEIGHT = 0.25
+"""Weights with a smaller sum tell less than a quarter of a row would: taken for a mistake."""
+
+LEAST_MEAN_WEIGHT = 0.1
+"""Weights with a smaller mean, such as those that sum to one, deserve a question."""
+
+
 def check_sample_weight(sample_weight, X):
     """Rows that have a weight, and their weights: a weight of k is k equal rows, of 0 no row.
 
@@ -130,8 +138,13 @@ def check_sample_weight(sample_weight, X):
     Raises
     ------
     ValueError
-        If a weight is negative or not finite, all are zero, or their number is another than
-        that of the rows.
+        If a weight is negative or not finite, their sum is below :data:`LEAST_TOTAL_WEIGHT`, or
+        their number is another than that of the rows.
+
+    Warns
+    -----
+    UserWarning
+        If the mean of the positive weights is below :data:`LEAST_MEAN_WEIGHT`.
     """
     if sample_weight is None:
         return slice(None), np.ones(len(X))
@@ -143,10 +156,23 @@ def check_sample_weight(sample_weight, X):
         raise ValueError("sample_weight must not be negative: leave such rows out.")
     if not (weights > 0).any():
         raise ValueError("Every sample_weight is zero: at least one weight must be positive.")
-    if (weights > 0).all():
-        return slice(None), weights
-    rows = np.flatnonzero(weights)
-    return rows, weights[rows]
+    rows = slice(None) if (weights > 0).all() else np.flatnonzero(weights)
+    weights = weights[rows]
+    total, advice = weights.sum(), "Multiply sample_weight by a constant so that its mean is 1"
+    if total < LEAST_TOTAL_WEIGHT:
+        raise ValueError(
+            f"sample_weight sums to {total:.2g}: a row of weight w counts as w rows, so that "
+            f"nothing could be learned. {advice}."
+        )
+    if total < LEAST_MEAN_WEIGHT * weights.size:
+        warnings.warn(
+            f"sample_weight sums to {total:.2g}: a row of weight w counts as w rows, so that these "
+            f"{weights.size} rows tell as much as {total:.2g}. {advice} if it says which rows "
+            "matter more.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return rows, weights
 
 
 def location_and_scale(values, name, weights=None):

@@ -127,11 +127,18 @@ def test_score_takes_weights(estimator):
         (-np.ones(40), "must not be negative"),
         (np.zeros(40), "weight must be positive"),
         (np.ones(39), "inconsistent"),
+        (np.full(40, 0.001), "Multiply sample_weight by a constant"),
     ],
 )
 def test_bad_weights_are_refused(estimator, weights, told):
     with pytest.raises(ValueError, match=told):
         clone(estimator).fit(*data(estimator), sample_weight=weights)
+
+
+@every
+def test_weights_that_sum_to_one_are_asked_about(estimator):
+    with pytest.warns(UserWarning, match="tell as much as .* Multiply sample_weight"):
+        clone(estimator).fit(*data(estimator), sample_weight=np.full(40, 1 / 40))
 
 
 @pytest.mark.parametrize("estimator", REGRESSORS, ids=name)

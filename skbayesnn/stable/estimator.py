@@ -50,7 +50,7 @@ class StableNNRegressor(
     nu : float, "sample" or "auto", default="auto"
         Scale of the squared weights, above 0, in units of the variance of y (of y
         squared with ``normalize_y=False``). "sample" infers it under a half-Cauchy prior, for
-        additive cells one for each input (of the scale (13/p)^(2/α) with p inputs, more than 13,
+        additive cells one for each input (of the scale (3/p)^(2/α) with p inputs, more than 3,
         so that the sum of all stays as large). "auto" is 1 for sampled cells and "sample"
         otherwise.
     input_scale : float, array-like of shape (n_features,) or "evidence", default=1.0

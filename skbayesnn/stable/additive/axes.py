@@ -10,7 +10,7 @@ from math import exp, inf
 
 import numpy as np
 
-from skbayesnn.numerics.jit import kernel
+from skbayesnn.numerics.jit import helper, kernel
 from skbayesnn.numerics.stable_laws import log_density
 from skbayesnn.stable.partitions.line import LineCells
 from skbayesnn.stable.samplers.line import (
@@ -57,32 +57,63 @@ class Axis:
 
 
 @kernel
-def update_axis(
-    y, fit, precisions, n_rows, index, log_masses, log_variances, f, state, alpha, table, width,
-    move_scales, move_nu, move_noise, n_moves, rng,
+def update_axes(
+    order, index, starts, ends, y, fit, precisions, n_rows, log_masses, log_crowd, log_variances, f,
+    log_nu, log_noise, alpha, table, width, move_scales, move_nu, move_noise, n_moves, rng,
 ):  # fmt: skip
-    """One sweep of f_k given all other parts; ν_k and σ² are moved with f_k integrated out.
+    """One sweep of some f_k, each given all other parts; ν_k and σ² move with f_k integrated out.
 
     Parameters
     ----------
+    order : ndarray of int
+        The axes, in the order in which they have their turn.
+    index : ndarray of int32, shape (n_axes, n)
+        The place of each row among the values of each axis.
+    starts, ends : ndarray of int, shape (n_axes,)
+        Where each axis has its values in arrays of all.
     y, fit, precisions : ndarray of shape (n,)
         Targets, the sum of all parts (changed in place), and p.
     n_rows : float
         Sum of the sample weights.
-    index, log_masses
-        Of the axis.
-    log_variances, f : ndarray of shape (n_values,)
+    log_masses, log_variances, f : ndarray of shape (n_values,)
+        Of the values of all axes; log v and f_k are changed in place.
+    log_crowd : float
+        The prior of each ν_k has the scale exp(-2/α log_crowd).
+    log_nu : ndarray of shape (n_axes,)
         Changed in place.
-    state : ndarray of shape (2,)
-        log ν_k and log σ²; changed in place.
-    alpha, table, width
+    log_noise, alpha : float
+    table, width
         Of the scales.
     move_scales, move_nu, move_noise : bool
-        False where the scales are one (α = 2), or ν_k or σ² is known.
+        False where the scales are one (α = 2), or the ν's or σ² are known.
     n_moves : int
-        Of ν.
+        Of each ν.
     rng : numpy.random.Generator
+
+    Returns
+    -------
+    log_noise : float
     """
+    state, crowd = np.empty(2), 2.0 / alpha * log_crowd
+    state[1] = log_noise
+    for k in order:
+        # In units of the scale of its prior, which moves of ν ask for.
+        state[0] = log_nu[k] + crowd
+        _update_axis(
+            y, fit, precisions, n_rows, index[k], log_masses[starts[k] : ends[k]] - log_crowd,
+            log_variances[starts[k] : ends[k]], f[starts[k] : ends[k]], state, alpha, table, width,
+            move_scales, move_nu, move_noise, n_moves, rng,
+        )  # fmt: skip
+        log_nu[k] = state[0] - crowd
+    return state[1]
+
+
+@helper
+def _update_axis(
+    y, fit, precisions, n_rows, index, log_masses, log_variances, f, state, alpha, table, width,
+    move_scales, move_nu, move_noise, n_moves, rng,
+):  # fmt: skip
+    """One f_k, with its part of what :func:`update_axes` has; ``state`` is log ν_k and log σ²."""
     n, n_values = y.shape[0], f.shape[0]
     totals, target = np.zeros(n_values), np.zeros(n_values)
     within = 0.0
@@ -136,6 +167,16 @@ def update_axis(
         exchange_neighbours(target, noise, log_units, log_variances, steps, f, table, rng)
     for i in range(n):
         fit[i] += f[index[i]] - old[index[i]]
+
+
+@kernel
+def add_up(index, starts, f, g):
+    """The sum of all parts at the rows, (n,); arguments as in :func:`update_axes`."""
+    fit = g.copy()
+    for k in range(starts.shape[0]):
+        for i in range(fit.shape[0]):
+            fit[i] += f[starts[k] + index[k, i]]
+    return fit
 
 
 @kernel

@@ -17,9 +17,10 @@ from sklearn.exceptions import ConvergenceWarning
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.numerics.stable_laws import positive_stable_table
 from skbayesnn.stable.additive.axes import (
+    add_up,
     log_prior_of_variances,
     move_levels,
-    update_axis,
+    update_axes,
 )
 from skbayesnn.stable.additive.dense import update_dense
 from skbayesnn.stable.additive.joint import parts_given_variances
@@ -180,15 +181,11 @@ class AdditiveChain:
 
     def sweep_once(self):
         """One sweep."""
-        partition, state, rng = self.partition, self.state, self.rng
+        partition, state = self.partition, self.state
         # Where all parts are drawn at once, g is drawn often enough.
         if partition.basis is not None and not (partition.joint and state.n_sweeps % 2):
             self._update_dense()
-        order = rng.permutation(len(partition.axes))
-        if order.size > _ALWAYS:
-            order = order[rng.random(order.size) < state.chances[order]]
-        for k in order:
-            self._update_axis(k)
+        self._update_axes()
         self._move_levels()
         if self.prior.alpha is None:
             for _ in range(_MOVES):
@@ -213,9 +210,8 @@ class AdditiveChain:
 
     def sum_up(self):
         """The sum of all parts at the rows."""
-        self.fit = self.state.g.copy()
-        for axis, part in self.partition.parts():
-            self.fit += self.state.f[part][axis.index]
+        partition, state = self.partition, self.state
+        self.fit = add_up(partition.index, partition.starts, state.f, state.g)
 
     def _update_dense(self):
         partition, state = self.partition, self.state
@@ -227,22 +223,20 @@ class AdditiveChain:
         self.fit += g - state.g
         state.g = g
 
-    def _update_axis(self, k):
-        partition, state = self.partition, self.state
-        axis, part = partition.axes[k], slice(partition.starts[k], partition.ends[k])
+    def _update_axes(self):
+        partition, state, prior = self.partition, self.state, self.prior
+        order = self.rng.permutation(len(partition.axes))
+        if order.size > _ALWAYS:
+            order = order[self.rng.random(order.size) < state.chances[order]]
         a = state.alpha / 2.0 if state.alpha < 2.0 else 0.5
         width = max(1.0, np.pi * np.sqrt((1.0 / a**2 - 1.0) / 6.0))
-        # In units of the scale of its prior, which moves of ν ask for.
-        crowd = partition.log_crowd
-        numbers = np.array([state.log_nu[k] + 2.0 / state.alpha * crowd, state.log_noise])
-        update_axis(
-            partition.y, self.fit, state.precisions, partition.n_rows, axis.index,
-            axis.cells.log_masses - crowd, state.log_variances[part], state.f[part], numbers,
-            state.alpha, positive_stable_table(a), width, state.alpha < 2.0, self.prior.nu is None,
-            self.prior.log_noise is None, _MOVES, self.rng,
+        state.log_noise = update_axes(
+            order, partition.index, partition.starts, partition.ends, partition.y, self.fit,
+            state.precisions, partition.n_rows, partition.log_masses, partition.log_crowd,
+            state.log_variances, state.f, state.log_nu, state.log_noise, state.alpha,
+            positive_stable_table(a), width, state.alpha < 2.0, prior.nu is None,
+            prior.log_noise is None, _MOVES, self.rng,
         )  # fmt: skip
-        state.log_nu[k] = numbers[0] - 2.0 / state.alpha * crowd
-        state.log_noise = numbers[1]
 
     def _move_levels(self):
         partition, state = self.partition, self.state

@@ -16,6 +16,10 @@ from skbayesnn.stable.samplers.scales import log_noise_prior, propose_log_noise
 DEGREES = np.array([2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 25.0, 50.0, 100.0, np.inf])
 """The values that the degrees of freedom can take, alike under the prior."""
 
+LEAST_PRECISION = 1e-20
+"""Where a row's weight is small its precision may be too small for a double; a row with this one
+has no say either, to every digit that a double keeps."""
+
 
 def log_constants():
     """Log of the normalising constant of Student's density for each of :data:`DEGREES`."""
@@ -89,5 +93,6 @@ def update_noise(
         precisions[i] = weights[i]
         if degrees < inf:
             rate = 0.5 * (degrees + squares[i] / exp(log_noise))
-            precisions[i] = rng.standard_gamma(0.5 * weights[i] * (degrees + 1.0)) / rate
+            draw = rng.standard_gamma(0.5 * weights[i] * (degrees + 1.0)) / rate
+            precisions[i] = max(draw, LEAST_PRECISION)
     return degrees, log_noise

@@ -68,7 +68,7 @@ def _distinct(rows, y, sample_weight):
     return np.ascontiguousarray(pairs[:, :-1]), pairs[:, -1].copy(), weights.astype(np.float64)
 
 
-SCALES_OF_ONE = 13
+SCALES_OF_ONE = 3
 """Inputs up to which the prior of each ν_k has the scale one; of more the scale is such that the
 sum of all f_k is as large, a priori, as that of so many."""
 
@@ -88,6 +88,8 @@ class AdditiveCells(Partition):
     Attributes
     ----------
     axes : list of Axis
+    index : ndarray of int32, shape (n_axes, n)
+        The place of each row among the values of each axis.
     basis : DenseBasis or None
     inverse_lengths : ndarray of shape (n_features,)
         What the dense units multiply the scaled inputs by.
@@ -109,6 +111,7 @@ class AdditiveCells(Partition):
         self.rows, self.y, self.weights = _distinct(inputs.scaled(X), y, sample_weight)
         self.n_rows = float(self.weights.sum())
         self.axes = [Axis(x) for x in self.rows.T]
+        self.index = np.stack([axis.index for axis in self.axes])
         sizes = np.array([axis.cells.x.size for axis in self.axes])
         self.ends = np.cumsum(sizes)
         self.starts = self.ends - sizes

@@ -58,3 +58,16 @@ def test_scales_of_predictions_make_students_law():
     # As far as the 1000 levels reach, a few percent.
     np.testing.assert_allclose(mixture, t(3).pdf(y), rtol=0.03)
     assert (student_scales(np.array([np.inf]), np.array([0.3])) == 1).all()
+
+
+def test_rows_of_next_to_no_weight_have_a_precision_that_can_be_divided_by():
+    rng, n = np.random.default_rng(0), 200
+    precisions = np.empty(n)
+    weights = np.where(np.arange(n) % 2, 1.0, 1e-6)
+    update_noise(
+        rng.standard_normal(n), weights, weights.sum(), DEGREES, log_constants(), 4.0, 0.0,
+        False, False, 1, precisions, rng,
+    )  # fmt: skip
+    assert (precisions > 0).all()
+    assert np.isfinite(1.0 / precisions).all()
+    assert precisions[::2].max() < 1e-3 < precisions[1::2].min()

@@ -85,6 +85,17 @@ def test_joint_draws_agree_with_predictions(alpha):
     np.testing.assert_allclose(at, np.tile(levels, (6, 1)), atol=0.04)
 
 
+def test_weights_of_many_sizes():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=60)
+    weights = rng.lognormal(0.0, 4.0, 60)
+    model = StableNNRegressor(n_warmup=50, n_posterior_draws=50, random_state=0)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y, sample_weight=weights / weights.mean())
+    assert np.isfinite(model.predict(X, quantiles=[0.05, 0.95])).all()
+
+
 def test_weights_of_whole_numbers_are_equal_rows():
     X, y = table(30)
     weights = np.tile([1.0, 3.0, 0.0], 10)
