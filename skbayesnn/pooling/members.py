@@ -1,4 +1,8 @@
-"""Members of an ensemble or a stack: their seeds, their weights of rows, their callbacks."""
+"""Members of an ensemble or a stack: their seeds, weights of rows, callbacks, and warnings."""
+
+import threading
+import warnings
+from contextlib import contextmanager
 
 import numpy as np
 from sklearn import get_config
@@ -80,3 +84,51 @@ def fit_member(member, method, X, y, sample_weight=None, context=None, owner=Non
         getattr(member, method)(X, y, **weights)
     context.call_on_fit_task_end(estimator=owner, X=X, y=y)
     return member
+
+
+@contextmanager
+def recorded_warnings():
+    """Keep what is warned of, by category and text, for the caller to report.
+
+    In the main thread of a process alone, a worker's too: recording changes the whole process,
+    so that threads side by side would mix theirs up. In other threads warnings go their usual
+    way.
+
+    Yields
+    ------
+    said : list of (type, str)
+        Filled when the block ends.
+    """
+    said = []
+    if threading.current_thread() is not threading.main_thread():
+        yield said
+        return
+    with warnings.catch_warnings(record=True) as caught:
+        try:
+            yield said
+        finally:
+            said.extend((warning.category, str(warning.message)) for warning in caught)
+
+
+def report_warnings(names, said, stacklevel):
+    """Warn once for each member and category, whatever the number of fits that warned.
+
+    Parameters
+    ----------
+    names : list of str
+    said : list of list of list of (type, str)
+        Of each fit of each member, from :func:`recorded_warnings`.
+    stacklevel : int
+        As in ``warnings.warn``, from the caller.
+    """
+    for name, fits in zip(names, said, strict=True):
+        categories = dict.fromkeys(category for fit in fits for category, _ in fit)
+        for category in categories:
+            texts = [[text for kind, text in fit if kind is category] for fit in fits]
+            texts = [of_fit[0] for of_fit in texts if of_fit]
+            warnings.warn(
+                f"The member {name!r} warned in {len(texts)} of {len(fits)} fits, first: "
+                f"{texts[0]}",
+                category,
+                stacklevel=stacklevel + 1,
+            )

@@ -40,9 +40,10 @@ from skbayesnn._validation import (
 from skbayesnn.pooling.default_members import default_members
 from skbayesnn.pooling.laws import MemberLaw, TargetSpread, kind_of
 from skbayesnn.pooling.linear_pool import LinearPoolMixin
-from skbayesnn.pooling.members import fit_member, weight_keyword, with_seed
+from skbayesnn.pooling.members import report_warnings, weight_keyword, with_seed
 from skbayesnn.pooling.out_of_fold import (
     error_law,
+    fit_to_all,
     folds_of,
     log_densities_of,
     pooled_crps_matrix,
@@ -53,6 +54,9 @@ from skbayesnn.predictive import PredictiveMixture
 
 _LEAST_WEIGHT = 0.01
 """Members below are dropped, so that predictions stay fast."""
+
+_ABOVE_FIT = 4
+"""Frames from ``fit``, by way of what wraps it, to the line that called it."""
 
 
 class StackingDistributionRegressor(
@@ -229,6 +233,9 @@ class StackingDistributionRegressor(
         -----
         FitFailedWarning
             A member failed; it is left out.
+        Warning
+            Of any kind that a member's fits warn of, a ``ConvergenceWarning`` for example: once
+            for each member and kind. The member stays in: its score says what it is worth.
         """
         self._check_parameters(objective=[Options(("log_score", "crps"))], refit=BOOLEAN)
         X, y = self._validated(X, y)
@@ -258,31 +265,33 @@ class StackingDistributionRegressor(
         folds = [
             results[begin : begin + len(splits)] for begin in range(0, len(tasks), len(splits))
         ]
-        self.cv_log_densities_ = self._score(folds, tests, y, weights)
-        used = np.flatnonzero(self.weights_)
-        laws = [
-            [
-                MemberLaw(fold.member, fold.spread, error_law(folds[k], tests, y))
-                if kind_of(members[k]) == "point"
-                else MemberLaw(fold.member, fold.spread)
-                for fold in folds[k]
-            ]
-            for k in used
-        ]
+        said = [[fold.said for fold in of_member] for of_member in folds]
+        self.failures_ = {}
+        self.cv_log_densities_, failed = self._densities(folds, tests, y)
+        alive = self._leave_out(failed, range(len(members)))
+        used = self._weigh(alive, folds, tests, y, weights)
+        fitted = {}
         if self.refit:
             contexts = self._subtasks(root, "all rows", len(used))
             all_rows = take_rows(X, rows), y[rows], take_rows(weights, rows)
-            fitted = Parallel(n_jobs=self.n_jobs)(
-                delayed(fit_member)(members[k], "fit", *all_rows, context, self)
+            results = Parallel(n_jobs=self.n_jobs)(
+                delayed(fit_to_all)(members[k], *all_rows, context, self)
                 for k, context in zip(used, contexts, strict=True)
             )
+            for k, (fitted[k], complaints) in zip(used, results, strict=True):
+                said[k].append(complaints)
+            failed = {k: fit for k, fit in fitted.items() if isinstance(fit, Exception)}
+            if failed:
+                used = self._leave_out(failed, used)
+                used = self._weigh(used, folds, tests, y, weights)
             spread = TargetSpread(*all_rows[1:])
-            laws = [
-                [MemberLaw(member, spread, law[0].errors)]
-                for member, law in zip(fitted, laws, strict=True)
-            ]
-        self._laws = laws
-        self.estimators_ = [[law.member for law in of_member] for of_member in laws]
+        report_warnings(self.names_, said, stacklevel=_ABOVE_FIT)
+        self._laws = []
+        for k in used:
+            errors = error_law(folds[k], tests, y) if kind_of(members[k]) == "point" else None
+            fits = [(fitted[k], spread)] if self.refit else [f[1:3][::-1] for f in folds[k]]
+            self._laws.append([MemberLaw(*fit, errors) for fit in fits])
+        self.estimators_ = [[law.member for law in of_member] for of_member in self._laws]
         if self.refit:
             self.estimators_ = [fits[0] for fits in self.estimators_]
         root.call_on_fit_task_end(estimator=self, X=X, y=y)
@@ -310,10 +319,10 @@ class StackingDistributionRegressor(
         parent.call_on_fit_task_begin(estimator=self)
         return [parent.subcontext(task_name="member", task_id=i) for i in range(n_tasks)]
 
-    def _score(self, folds, tests, y, weights):
-        """Set the weights and the failures; log densities of all members and rows."""
+    def _densities(self, folds, tests, y):
+        """Log densities of all members and rows, and the errors of those that failed."""
         densities = np.full((len(folds), len(y)), np.nan)
-        failures = {}
+        failed = {}
         for k, of_member in enumerate(folds):
             errors = [fold.values for fold in of_member if isinstance(fold.values, Exception)]
             try:
@@ -321,28 +330,37 @@ class StackingDistributionRegressor(
                     raise errors[0]
                 densities[k] = log_densities_of(of_member, tests, y)
             except Exception as error:  # whatever a member fails with
-                failures[self.names_[k]] = error
-        alive = [k for k, name in enumerate(self.names_) if name not in failures]
+                failed[k] = error
+        return densities, failed
+
+    def _leave_out(self, failed, members):
+        """Report members that failed, and return the others; raise if there are none."""
+        alive = [k for k in members if k not in failed]
+        told = {self.names_[k]: f"{type(e).__name__}: {e}" for k, e in failed.items()}
+        self.failures_ = {**self.failures_, **told}
         if not alive:
             # Most often it is the data: the first error says what a member would say alone.
-            error = next(iter(failures.values()))
-            error.add_note(f"All members of the stack failed: {failures}")
+            error = next(iter(failed.values()))
+            error.add_note(f"All members of the stack failed: {self.failures_}")
             raise error
-        self.failures_ = {name: f"{type(e).__name__}: {e}" for name, e in failures.items()}
-        for name, error in failures.items():
+        for k, error in failed.items():
             warnings.warn(
-                f"The member {name!r} failed and is left out: {error}",
+                f"The member {self.names_[k]!r} failed and is left out: {error}",
                 FitFailedWarning,
-                stacklevel=4,
+                stacklevel=_ABOVE_FIT + 1,
             )
-        rows = np.flatnonzero(np.isfinite(densities[alive[0]]))
+        return alive
+
+    def _weigh(self, alive, folds, tests, y, weights):
+        """Set the weights of these members, and return the numbers of those that have one."""
+        rows = np.flatnonzero(np.isfinite(self.cv_log_densities_[alive[0]]))
         row_weights = take_rows(weights, rows)
 
         def best(members):
             if self.objective == "crps":
                 matrix = pooled_crps_matrix([folds[k] for k in members], tests, y, weights)
                 return crps_weights(matrix)
-            return log_score_weights(densities[np.ix_(members, rows)], row_weights)
+            return log_score_weights(self.cv_log_densities_[np.ix_(members, rows)], row_weights)
 
         found = best(alive)
         kept = [k for k, weight in zip(alive, found, strict=True) if weight >= _LEAST_WEIGHT]
@@ -350,7 +368,7 @@ class StackingDistributionRegressor(
             found = best(kept)
         self.weights_ = np.zeros(len(folds))
         self.weights_[kept] = found
-        return densities
+        return kept
 
     def _pool(self):
         weights = self.weights_[self.weights_ > 0]
