@@ -7,9 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import parallel_config
 from linear import BayesianLinear
 from scipy import stats
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
@@ -249,12 +250,12 @@ def _warned_in_a_thread():
 def test_the_same_result_from_any_number_of_cores():
     X, y = data(80)
     members = [("forest", RandomForestRegressor(10)), ("line", BayesianRidge())]
-    one, two = [
-        StackingDistributionRegressor(members, n_jobs=jobs, random_state=1).fit(X, y)
-        for jobs in (None, 2)
-    ]
+    model = StackingDistributionRegressor(members, random_state=1)
+    one, two = [clone(model).set_params(n_jobs=jobs).fit(X, y) for jobs in (None, 2)]
+    with parallel_config(backend="threading", n_jobs=2):
+        threads = clone(model).fit(X, y)
     again = pickle.loads(pickle.dumps(one))
-    for other in (two, again):
+    for other in (two, threads, again):
         np.testing.assert_array_equal(other.weights_, one.weights_)
         np.testing.assert_array_equal(other.cv_log_densities_, one.cv_log_densities_)
         np.testing.assert_array_equal(other.predict(X), one.predict(X))
@@ -269,7 +270,9 @@ def test_a_frame_with_categories_in_a_search():
     model = StackingDistributionRegressor(
         [("pipe", make_pipeline(encode, BayesianRidge())), ("mean", Mean())], cv=3
     )
-    search = GridSearchCV(model, {"objective": ["log_score", "crps"]}, scoring=crps_scorer, cv=2)
+    search = GridSearchCV(
+        model, {"objective": ["log_score", "crps"]}, scoring=crps_scorer, cv=2, n_jobs=2
+    )
     search.fit(frame, pd.Series(y))
     assert list(search.best_estimator_.feature_names_in_) == ["a", "b", "c"]
     assert cross_validate(model, frame, y, scoring=crps_scorer, cv=2)["test_score"].min() > -0.3
