@@ -89,6 +89,22 @@ def tempered(data):
     return softmax(5.0 * data["densities"].mean(axis=1))
 
 
+def curve(data):
+    """What a correction for the learning curve could bring at best, with a look at the test rows.
+
+    Each member's score out of fold is raised by as much as its fit to all rows is better than its
+    fits to the folds.
+    """
+    by_fit = data["test_densities"].mean(axis=2)
+    gains = by_fit[:, -1] - by_fit[:, :-1].mean(axis=1)
+    return log_score({**data, "densities": data["densities"] + gains[:, None]})
+
+
+def best_of_all(data):
+    """The weights with the best log density of the test rows themselves: a bound."""
+    return log_score_weights(data["test_densities"][:, -1])
+
+
 RULES = {
     "log score": log_score,
     "CRPS": crps,
@@ -101,6 +117,8 @@ RULES = {
     "pseudo-BMA+": pseudo_bma,
     "bootstrap mean": bagged,
     "softmax": tempered,
+    "learning curve (looks)": curve,
+    "best for test rows (looks)": best_of_all,
 }
 SHARES = {"": 0.0, ", half folds": 0.5, ", folds and all": None, ", folds only": 1.0}
 """Part of a member's weight that the fits to the folds have; None for equal parts of all fits."""

@@ -16,6 +16,11 @@ from skbayesnn.pooling.weights import crps_matrix
 
 def folds_of(cv, X, y, rows, seed):
     """Training and test rows of each fold of a stack with this ``cv``, of the given rows alone."""
+    if len(rows) < 2:
+        raise ValueError(
+            f"Found array with {len(rows)} sample(s) of positive weight while a minimum of 2 is "
+            "required by StackingDistributionRegressor."
+        )
     if cv is None or isinstance(cv, Integral):
         splitter = default_splitter(len(rows), seed) if cv is None else cv
         splits = check_cv(splitter, y[rows], classifier=False).split(y[rows])

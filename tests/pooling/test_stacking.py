@@ -307,6 +307,16 @@ def test_bad_parameters_are_named(parameters, told):
         StackingDistributionRegressor(**{"estimators": LINES, **parameters}).fit(X, y)
 
 
+def test_one_row_has_nobody_to_judge_it():
+    X, y = data(20)
+    with pytest.raises(ValueError, match=r"1 sample\(s\) of positive weight .* minimum of 2"):
+        StackingDistributionRegressor(LINES).fit(X[:1], y[:1])
+    with pytest.raises(ValueError, match="minimum of 2 is required by Stacking"):
+        StackingDistributionRegressor(LINES).fit(X, y, np.arange(20) == 7)
+    few = StackingDistributionRegressor(LINES, random_state=0).fit(X[:3], y[:3])
+    assert few.n_splits_ == 3
+
+
 def test_draws_have_the_law_of_the_pool():
     X, y = data(60)
     members = [("a", BayesianRidge()), ("b", KNeighborsRegressor(5))]
