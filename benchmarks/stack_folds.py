@@ -7,10 +7,10 @@ underscores, its seed; 250 rows):
     python benchmarks/stack_folds.py --data-dir DIR --out FOLDER yacht:0:5 friedman:1:5
 
 A file of a task, NAME_SPLIT_FOLDS.npz, has, with K members, F folds, n rows and m test rows:
-``names``, ``fold`` (n) of each row, ``densities`` (K, n) out of fold and ``crps`` (n, K, K), so
-that weights w have the CRPS w'Aw at a row; ``test_densities`` (K, F + 1, m) under the fits to the
-folds and, last, to all rows, ``test_crps`` (m, K (F + 1), K (F + 1)) likewise, and ``seconds``
-(K, F + 1) of processor time.
+``X``, ``X_test``, ``names``, ``fold`` (n) of each row, ``densities`` (K, n) out of fold and
+``crps`` (n, K, K), so that weights w have the CRPS w'Aw at a row; ``test_densities`` (K, F + 1, m)
+under the fits to the folds and, last, to all rows, ``test_crps`` (m, K (F + 1), K (F + 1))
+likewise, and ``seconds`` (K, F + 1) of processor time.
 """
 
 import argparse
@@ -110,6 +110,8 @@ def run(folder, name, split, n_folds):
         densities[:, test] = [mixture.logpdf(y[test]) for mixture in of_fold]
         crps[test] = crps_matrices(of_fold, y[test])
     return {
+        "X": X,
+        "X_test": X_test,
         "names": np.array(names),
         "fold": fold,
         "densities": densities,

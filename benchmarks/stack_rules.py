@@ -1,8 +1,8 @@
 """Rules for the weights of a stack, compared on the files of ``stack_folds.py``, without fits.
 
 Prints, for each rule, the mean difference of the log density (larger is better) and the mean ratio
-of the CRPS (smaller is better) to the rule of the package, over the tasks of a number of folds,
-each with its standard error over tasks; then the values of each task.
+of the CRPS (smaller is better) to constant weights by the log score, over tasks, each with its
+standard error; then the values of each task.
 
     python benchmarks/stack_rules.py FOLDER
 """
@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from scipy.special import logsumexp, softmax
 
+from skbayesnn.pooling.varying import VaryingWeights
 from skbayesnn.pooling.weights import crps_weights, log_score_weights
 
 N_BOOTSTRAP = 200
@@ -27,7 +28,7 @@ def dropped(weights, fit):
 
 
 def log_score(data):
-    """The rule of the package."""
+    """The rule of the package with ``varying_weights=False``."""
     densities = data["densities"]
     return dropped(log_score_weights(densities), lambda k: log_score_weights(densities[k]))
 
@@ -89,6 +90,19 @@ def tempered(data):
     return softmax(5.0 * data["densities"].mean(axis=1))
 
 
+def varying(data):
+    """The rule of the package: weights for each test row, (m, K)."""
+    densities = data["densities"]
+    columns = np.arange(data["X"].shape[1])
+    constant = log_score_weights(densities)
+    means = VaryingWeights(densities, data["X"], columns, constant)(data["X"]).mean(axis=0)
+    kept = np.flatnonzero(means >= 0.01)
+    rule = VaryingWeights(densities[kept], data["X"], columns, log_score_weights(densities[kept]))
+    out = np.zeros((len(data["X_test"]), len(densities)))
+    out[:, kept] = rule(data["X_test"])
+    return out
+
+
 def curve(data):
     """What a correction for the learning curve could bring at best, with a look at the test rows.
 
@@ -107,6 +121,7 @@ def best_of_all(data):
 
 RULES = {
     "log score": log_score,
+    "varying": varying,
     "CRPS": crps,
     "mean of both": both,
     "equal": equal,
@@ -129,10 +144,11 @@ def scores(data, weights, share=0.0):
     n_folds = data["test_densities"].shape[1] - 1
     share = n_folds / (n_folds + 1) if share is None else share
     parts = np.append(np.full(n_folds, share / n_folds), 1.0 - share)
-    of_law = np.outer(weights, parts)
-    density = logsumexp(data["test_densities"], b=of_law[:, :, None], axis=(0, 1)).mean()
-    flat = of_law.ravel()
-    return density, flat @ data["test_crps"].mean(axis=0).astype(float) @ flat
+    weights = np.broadcast_to(weights, (data["test_densities"].shape[2], len(data["names"])))
+    of_law = weights[:, :, None] * parts
+    densities = logsumexp(data["test_densities"].transpose(2, 0, 1), b=of_law, axis=(1, 2))
+    flat = of_law.reshape(len(of_law), -1)
+    return densities.mean(), np.einsum("il,ilk,ik->", flat, data["test_crps"], flat) / len(flat)
 
 
 def mean_and_error(values):
@@ -151,7 +167,7 @@ def main():
         rule + text: [scores(data, RULES[rule](data), share) for data in tasks.values()]
         for rule in RULES
         for text, share in SHARES.items()
-        if not text or rule in ("log score", "CRPS", "equal", "prior of 20 rows")
+        if not text or rule in ("log score", "varying", "CRPS", "equal")
     }
     rows = {name: np.array(values) for name, values in rows.items()}
     base = rows["log score"]

@@ -6,9 +6,11 @@ from contextlib import contextmanager
 
 import numpy as np
 from sklearn import get_config
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
+
+from skbayesnn._validation import InvalidParameterError
 
 
 def final_step(estimator):
@@ -34,6 +36,36 @@ def with_seed(estimator, seed, *, only_unset=False):
     if only_unset:
         seeds = {name: value for name, value in seeds.items() if parameters[name] is None}
     return estimator.set_params(**seeds)
+
+
+def named_members(given, seed):
+    """Names and unfitted members of a stack, with seeds where they have none.
+
+    Raises
+    ------
+    InvalidParameterError
+        It is no list of pairs of a name and a regressor, or names repeat.
+    """
+    good = isinstance(given, list | tuple) and all(
+        isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], str)
+        for pair in given
+    )
+    if not (good and given) or not all(
+        hasattr(member, "__sklearn_tags__") and is_regressor(member) for _, member in given
+    ):
+        raise InvalidParameterError(
+            "The 'estimators' parameter of StackingDistributionRegressor must be a list of "
+            f"(str, regressor) pairs, at least one. Got {given!r} instead."
+        )
+    names = [name for name, _ in given]
+    if len(set(names)) < len(names):
+        raise InvalidParameterError(
+            f"The names in 'estimators' must all differ. Got {names!r} instead."
+        )
+    seeds = np.random.RandomState(seed).randint(2**31 - 1, size=len(given))
+    return names, [
+        with_seed(member, s, only_unset=True) for (_, member), s in zip(given, seeds, strict=True)
+    ]
 
 
 def weight_keyword(member, sample_weight):
