@@ -375,7 +375,8 @@ class StackingDistributionRegressor(
         """
         check_is_fitted(self)
         validate_data(self, X, skip_check_array=True, reset=False)
-        weights = np.tile(self.weights_, (X.shape[0] if hasattr(X, "shape") else len(X), 1))
+        n_rows = X.shape[0] if hasattr(X, "shape") else np.shape(X)[0]
+        weights = np.tile(self.weights_, (n_rows, 1))
         if self._varying is not None:
             weights[:, self.weights_ > 0] = self._varying(X)
         return weights
