@@ -375,7 +375,7 @@ class StackingDistributionRegressor(
         """
         check_is_fitted(self)
         validate_data(self, X, skip_check_array=True, reset=False)
-        n_rows = X.shape[0] if hasattr(X, "shape") else np.shape(X)[0]
+        n_rows = X.shape[0] if hasattr(X, "shape") else len(np.asarray(X))
         weights = np.tile(self.weights_, (n_rows, 1))
         if self._varying is not None:
             weights[:, self.weights_ > 0] = self._varying(X)
