@@ -59,9 +59,10 @@ class StackingDistributionRegressor(
 ):
     """Predictive distributions of several regressors, stacked into one.
 
-    Each member predicts every row by fits to other rows; the weights of the pool are those
-    with the best score over these predictions; then each member that has a weight is fitted
-    to all rows. The pool of the members' mixtures is a mixture of Gaussians again.
+    Each member predicts every row by fits to other rows; the weights of the pool, functions of
+    the inputs, are those with the best score over these predictions; then each member that has
+    a weight is fitted to all rows. The pool of the members' mixtures is a mixture of Gaussians
+    again.
 
     Members are any regressors. Those of this package give their distribution; others with
     ``predict(return_std=True)`` a Gaussian; those with ``predict(quantiles=...)`` a smoothed
