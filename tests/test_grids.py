@@ -7,6 +7,7 @@ among threads if it may, which would show.
 import numpy as np
 import pytest
 from joblib import parallel_config
+from sklearn.ensemble import RandomForestRegressor
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.model_selection import GridSearchCV, HalvingRandomSearchCV
 from sklearn.pipeline import make_pipeline
@@ -17,6 +18,7 @@ from skbayesnn import (
     DeepWishartRegressor,
     SIPRegressor,
     StableNNRegressor,
+    StackingDistributionRegressor,
     UDNClassifier,
     UDNRegressor,
 )
@@ -54,6 +56,16 @@ CASES = {
     "dwp classifier": (
         DeepWishartClassifier(n_inducing=20, max_iter=5, random_state=0),
         {"n_layers": [1, 2]},
+        GridSearchCV,
+    ),
+    # Its folds are tasks within the search's. A forest of several jobs, which a cluster would
+    # give it, adds its trees up in the order in which they end.
+    "stack": (
+        StackingDistributionRegressor(
+            [("udn", UDNRegressor(max_iter=3)), ("forest", RandomForestRegressor(5, n_jobs=1))],
+            random_state=0,
+        ),
+        {"objective": ["log_score", "crps"]},
         GridSearchCV,
     ),
 }

@@ -206,6 +206,6 @@ class EnsembleRegressor(
             return final_step(self.estimators_[0])._point_estimate()
         return self.point_estimate
 
-    def _pool(self):
+    def _pool(self, X):
         laws = [MemberLaw(member) for member in self.estimators_]
         return laws, np.full(len(laws), 1.0 / len(laws))

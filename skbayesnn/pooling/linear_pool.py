@@ -19,8 +19,8 @@ def linear_pool(mixtures, weights):
     ----------
     mixtures : list of PredictiveMixture
         At least one, all of the same rows.
-    weights : array-like of shape (n_mixtures,)
-        With sum one.
+    weights : array-like of shape (n_mixtures,) or (n_samples, n_mixtures)
+        With sum one, in each row where rows have their own.
 
     Returns
     -------
@@ -34,11 +34,12 @@ def linear_pool(mixtures, weights):
     >>> linear_pool([low, high], [0.25, 0.75]).mean()
     array([0.5])
     """
-    # One row of weights serves all rows unless a member has weights of its own for each.
-    by_row = any(m.weights.ndim == 2 for m in mixtures)
+    # One row of weights serves all rows unless the pool or a member has some for each.
+    weights = np.asarray(weights)
+    by_row = weights.ndim == 2 or any(m.weights.ndim == 2 for m in mixtures)
     parts = [
-        w * (np.broadcast_to(m.weights, m.means.shape) if by_row else m.weights)
-        for w, m in zip(weights, mixtures, strict=True)
+        w[..., None] * (np.broadcast_to(m.weights, m.means.shape) if by_row else m.weights)
+        for w, m in zip(weights.T, mixtures, strict=True)
     ]
     return PredictiveMixture(
         np.concatenate(parts, axis=-1),
@@ -50,8 +51,8 @@ def linear_pool(mixtures, weights):
 class LinearPoolMixin(ProbabilisticRegressorMixin):
     """Predictions of a weighted pool of fitted members.
 
-    Subclasses define ``_pool()``, the members in use, each with ``predict_distribution`` and
-    perhaps ``sample_y``, and their weights, with sum one.
+    Subclasses define ``_pool(X)``, the members in use, each with ``predict_distribution`` and
+    perhaps ``sample_y``, and their weights, with sum one, the same for all rows or for each.
     """
 
     def _check_parameters(self, **constraints):
@@ -73,7 +74,7 @@ class LinearPoolMixin(ProbabilisticRegressorMixin):
             several.
         """
         check_is_fitted(self)
-        members, weights = self._pool()
+        members, weights = self._pool(X)
         parts = [member.predict_distribution(X) for member in members]
         if isinstance(parts[0], PredictiveMixture):
             return linear_pool(parts, weights)
@@ -105,15 +106,23 @@ class LinearPoolMixin(ProbabilisticRegressorMixin):
         if n_samples not in positive(Integral):
             raise ValueError(f"n_samples must be a positive int. Got {n_samples!r} instead.")
         rng = check_random_state(random_state)
-        members, weights = self._pool()
+        members, weights = self._pool(X)
         # Systematic sampling: equal steps through the cumulative weights, from a random start.
         levels = (rng.uniform() + np.arange(n_samples)) / n_samples
-        of_member = np.searchsorted(np.cumsum(weights)[:-1], levels, side="right")
-        parts = []
-        for k, count in enumerate(np.bincount(of_member, minlength=len(members))):
+        bounds = np.cumsum(np.atleast_2d(weights), axis=1)[:, :-1]
+        # Of each row, or of all alike, and each sample.
+        of_member = np.sum(levels[None, :, None] >= bounds[:, None], axis=2)
+        draws = None
+        for k, member in enumerate(members):
             seed = rng.randint(2**31 - 1)
-            if count and hasattr(members[k], "sample_y"):
-                parts.append(members[k].sample_y(X, count, seed))
-            elif count:
-                parts.append(members[k].predict_distribution(X).sample(count, seed))
-        return np.concatenate(parts, axis=1)[:, rng.permutation(n_samples)]
+            own = of_member == k
+            columns = np.flatnonzero(own.any(axis=0))
+            if not len(columns):
+                continue
+            if hasattr(member, "sample_y"):
+                part = member.sample_y(X, len(columns), seed)
+            else:
+                part = member.predict_distribution(X).sample(len(columns), seed)
+            draws = np.empty((len(part), n_samples)) if draws is None else draws
+            draws[:, columns] = np.where(own[:, columns], part, draws[:, columns])
+        return draws[:, rng.permutation(n_samples)]

@@ -1,10 +1,16 @@
-"""Members of an ensemble or a stack: their seeds, their weights of rows, their callbacks."""
+"""Members of an ensemble or a stack: their seeds, weights of rows, callbacks, and warnings."""
+
+import threading
+import warnings
+from contextlib import contextmanager
 
 import numpy as np
 from sklearn import get_config
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
+
+from skbayesnn._validation import InvalidParameterError
 
 
 def final_step(estimator):
@@ -30,6 +36,36 @@ def with_seed(estimator, seed, *, only_unset=False):
     if only_unset:
         seeds = {name: value for name, value in seeds.items() if parameters[name] is None}
     return estimator.set_params(**seeds)
+
+
+def named_members(given, seed):
+    """Names and unfitted members of a stack, with seeds where they have none.
+
+    Raises
+    ------
+    InvalidParameterError
+        It is no list of pairs of a name and a regressor, or names repeat.
+    """
+    good = isinstance(given, list | tuple) and all(
+        isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], str)
+        for pair in given
+    )
+    if not (good and given) or not all(
+        hasattr(member, "__sklearn_tags__") and is_regressor(member) for _, member in given
+    ):
+        raise InvalidParameterError(
+            "The 'estimators' parameter of StackingDistributionRegressor must be a list of "
+            f"(str, regressor) pairs, at least one. Got {given!r} instead."
+        )
+    names = [name for name, _ in given]
+    if len(set(names)) < len(names):
+        raise InvalidParameterError(
+            f"The names in 'estimators' must all differ. Got {names!r} instead."
+        )
+    seeds = np.random.RandomState(seed).randint(2**31 - 1, size=len(given))
+    return names, [
+        with_seed(member, s, only_unset=True) for (_, member), s in zip(given, seeds, strict=True)
+    ]
 
 
 def weight_keyword(member, sample_weight):
@@ -80,3 +116,51 @@ def fit_member(member, method, X, y, sample_weight=None, context=None, owner=Non
         getattr(member, method)(X, y, **weights)
     context.call_on_fit_task_end(estimator=owner, X=X, y=y)
     return member
+
+
+@contextmanager
+def recorded_warnings():
+    """Keep what is warned of, by category and text, for the caller to report.
+
+    In the main thread of a process alone, a worker's too: recording changes the whole process,
+    so that threads side by side would mix theirs up. In other threads warnings go their usual
+    way.
+
+    Yields
+    ------
+    said : list of (type, str)
+        Filled when the block ends.
+    """
+    said = []
+    if threading.current_thread() is not threading.main_thread():
+        yield said
+        return
+    with warnings.catch_warnings(record=True) as caught:
+        try:
+            yield said
+        finally:
+            said.extend((warning.category, str(warning.message)) for warning in caught)
+
+
+def report_warnings(names, said, stacklevel):
+    """Warn once for each member and category, whatever the number of fits that warned.
+
+    Parameters
+    ----------
+    names : list of str
+    said : list of list of list of (type, str)
+        Of each fit of each member, from :func:`recorded_warnings`.
+    stacklevel : int
+        As in ``warnings.warn``, from the caller.
+    """
+    for name, fits in zip(names, said, strict=True):
+        categories = dict.fromkeys(category for fit in fits for category, _ in fit)
+        for category in categories:
+            texts = [[text for kind, text in fit if kind is category] for fit in fits]
+            texts = [of_fit[0] for of_fit in texts if of_fit]
+            warnings.warn(
+                f"The member {name!r} warned in {len(texts)} of {len(fits)} fits, first: "
+                f"{texts[0]}",
+                category,
+                stacklevel=stacklevel + 1,
+            )

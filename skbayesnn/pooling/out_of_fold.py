@@ -10,12 +10,17 @@ from skbayesnn._blocks import take_rows
 from skbayesnn._validation import InvalidParameterError
 from skbayesnn.pooling.default_members import default_splitter
 from skbayesnn.pooling.laws import ErrorLaw, MemberLaw, TargetSpread, kind_of
-from skbayesnn.pooling.members import fit_member
+from skbayesnn.pooling.members import fit_member, recorded_warnings
 from skbayesnn.pooling.weights import crps_matrix
 
 
 def folds_of(cv, X, y, rows, seed):
     """Training and test rows of each fold of a stack with this ``cv``, of the given rows alone."""
+    if len(rows) < 2:
+        raise ValueError(
+            f"Found array with {len(rows)} sample(s) of positive weight while a minimum of 2 is "
+            "required by StackingDistributionRegressor."
+        )
     if cv is None or isinstance(cv, Integral):
         splitter = default_splitter(len(rows), seed) if cv is None else cv
         splits = check_cv(splitter, y[rows], classifier=False).split(y[rows])
@@ -43,11 +48,14 @@ class FoldPrediction(NamedTuple):
         Of the targets it was fitted to.
     member : estimator or None
         Fitted, where it was asked for.
+    said : sequence of (type, str), default=()
+        Warnings of the fit and of the prediction.
     """
 
     values: object
     spread: TargetSpread
     member: object
+    said: tuple | list = ()
 
 
 def predict_fold(member, X, y, weights, train, test, keep, context, owner):
@@ -70,15 +78,34 @@ def predict_fold(member, X, y, weights, train, test, keep, context, owner):
     train_weights = take_rows(weights, train)
     spread = TargetSpread(y[train], train_weights)
     try:
-        fit_member(member, "fit", take_rows(X, train), y[train], train_weights, context, owner)
-        rows = take_rows(X, test)
-        if kind_of(member) == "point":
-            values = np.asarray(member.predict(rows), dtype=np.float64).reshape(len(test))
-        else:
-            values = MemberLaw(member, spread).predict_distribution(rows)
+        with recorded_warnings() as said:
+            fit_member(member, "fit", take_rows(X, train), y[train], train_weights, context, owner)
+            rows = take_rows(X, test)
+            if kind_of(member) == "point":
+                values = np.asarray(member.predict(rows), dtype=np.float64).reshape(len(test))
+            else:
+                values = MemberLaw(member, spread).predict_distribution(rows)
     except Exception as error:  # whatever it is: it is reported, and the others go on
-        return FoldPrediction(error, spread, None)
-    return FoldPrediction(values, spread, member if keep else None)
+        return FoldPrediction(error, spread, None, said)
+    return FoldPrediction(values, spread, member if keep else None, said)
+
+
+def fit_to_all(member, X, y, weights, context, owner):
+    """Fit a member to all rows.
+
+    Returns
+    -------
+    member : estimator or Exception
+        Fitted; the error where it failed.
+    said : list of (type, str)
+        Warnings of the fit.
+    """
+    try:
+        with recorded_warnings() as said:
+            fit_member(member, "fit", X, y, weights, context, owner)
+    except Exception as error:  # as in the folds
+        return error, said
+    return member, said
 
 
 def error_law(folds, tests, y, without=None):

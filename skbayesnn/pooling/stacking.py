@@ -1,7 +1,8 @@
 """``StackingDistributionRegressor``: predictive distributions of several models, stacked.
 
 Stacking of whole predictive distributions (Yao, Vehtari, Simpson and Gelman, Bayesian Analysis
-2018): weights of a linear pool that are best for rows that the members were not fitted to.
+2018): weights of a linear pool that are best for rows that the members were not fitted to; with
+weights that vary with the inputs after Yao, Pirš, Vehtari and Gelman (Bayesian Analysis 2022).
 """
 
 import warnings
@@ -9,13 +10,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import (
-    BaseEstimator,
-    MetaEstimatorMixin,
-    RegressorMixin,
-    clone,
-    is_regressor,
-)
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import FitFailedWarning
 from sklearn.utils import check_random_state, get_tags
@@ -30,29 +25,33 @@ from sklearn.utils.validation import (
 
 from skbayesnn._blocks import take_rows
 from skbayesnn._safety import whole_or_not_at_all
-from skbayesnn._typing import ArrayLike, Seed
+from skbayesnn._typing import ArrayLike, FloatArray, Seed
 from skbayesnn._validation import (
     BOOLEAN,
-    InvalidParameterError,
     Options,
     check_sample_weight,
 )
 from skbayesnn.pooling.default_members import default_members
 from skbayesnn.pooling.laws import MemberLaw, TargetSpread, kind_of
 from skbayesnn.pooling.linear_pool import LinearPoolMixin
-from skbayesnn.pooling.members import fit_member, weight_keyword, with_seed
+from skbayesnn.pooling.members import named_members, report_warnings, weight_keyword
 from skbayesnn.pooling.out_of_fold import (
     error_law,
+    fit_to_all,
     folds_of,
     log_densities_of,
     pooled_crps_matrix,
     predict_fold,
 )
+from skbayesnn.pooling.varying import VaryingWeights, number_columns
 from skbayesnn.pooling.weights import crps_weights, log_score_weights
 from skbayesnn.predictive import PredictiveMixture
 
 _LEAST_WEIGHT = 0.01
 """Members below are dropped, so that predictions stay fast."""
+
+_ABOVE_FIT = 4
+"""Frames from ``fit``, by way of what wraps it, to the line that called it."""
 
 
 class StackingDistributionRegressor(
@@ -60,9 +59,10 @@ class StackingDistributionRegressor(
 ):
     """Predictive distributions of several regressors, stacked into one.
 
-    Each member predicts every row by fits to other rows; the weights of the pool are those
-    with the best score over these predictions; then each member that has a weight is fitted
-    to all rows. The pool of the members' mixtures is a mixture of Gaussians again.
+    Each member predicts every row by fits to other rows; the weights of the pool, functions of
+    the inputs, are those with the best score over these predictions; then each member that has
+    a weight is fitted to all rows. The pool of the members' mixtures is a mixture of Gaussians
+    again.
 
     Members are any regressors. Those of this package give their distribution; others with
     ``predict(return_std=True)`` a Gaussian; those with ``predict(quantiles=...)`` a smoothed
@@ -81,6 +81,10 @@ class StackingDistributionRegressor(
         everywhere in scikit-learn, folds in the order of the rows.
     objective : {"log_score", "crps"}, default="log_score"
         What the weights maximise: the mean log predictive density, or minus the CRPS.
+    varying_weights : bool, default=True
+        Let the weights vary with the inputs: some members are better in one part of the inputs,
+        others in another. Only with the log score, and only with inputs that are numbers; of a
+        frame those columns count that are. With False each member has one weight everywhere.
     refit : bool, default=True
         Fit to all rows at the end. With False the fits to the folds are pooled, which saves
         a fit of each member and costs predictions of as many as there are folds.
@@ -98,7 +102,8 @@ class StackingDistributionRegressor(
     names_ : list of str
         Of all members.
     weights_ : ndarray of shape (n_members,)
-        Of all members; 0 for those that failed or were dropped for a weight below 0.01.
+        Of all members; 0 for those that failed or were dropped for a weight below 0.01. Where
+        weights vary, their mean over the rows; see ``member_weights``.
     estimators_ : list of estimator
         The fitted members that have a weight; with ``refit=False`` a list of fits for each.
     cv_log_densities_ : ndarray of shape (n_members, n_samples)
@@ -128,6 +133,9 @@ class StackingDistributionRegressor(
     Y. Yao, A. Vehtari, D. Simpson and A. Gelman, "Using stacking to average Bayesian predictive
     distributions", Bayesian Analysis 2018.
 
+    Y. Yao, G. Pirš, A. Vehtari and A. Gelman, "Bayesian hierarchical stacking: some models are
+    (somewhere) useful", Bayesian Analysis 2022.
+
     Examples
     --------
     >>> import numpy as np
@@ -151,6 +159,7 @@ class StackingDistributionRegressor(
         *,
         cv: Any = None,
         objective: Literal["log_score", "crps"] = "log_score",
+        varying_weights: bool = True,
         refit: bool = True,
         point_estimate: Literal["mean", "median"] = "median",
         n_jobs: int | None = None,
@@ -159,6 +168,7 @@ class StackingDistributionRegressor(
         self.estimators = estimators
         self.cv = cv
         self.objective = objective
+        self.varying_weights = varying_weights
         self.refit = refit
         self.point_estimate = point_estimate
         self.n_jobs = n_jobs
@@ -172,31 +182,6 @@ class StackingDistributionRegressor(
         tags.input_tags.sparse = bool(inner) and all(t.sparse for t in inner)
         tags.input_tags.allow_nan = bool(inner) and all(t.allow_nan for t in inner)
         return tags
-
-    def _named_members(self, n_rows, seed):
-        """Names and unfitted members, with seeds where they have none."""
-        given = default_members(n_rows) if self.estimators is None else self.estimators
-        good = isinstance(given, list | tuple) and all(
-            isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], str)
-            for pair in given
-        )
-        if not (good and given) or not all(
-            hasattr(member, "__sklearn_tags__") and is_regressor(member) for _, member in given
-        ):
-            raise InvalidParameterError(
-                "The 'estimators' parameter of StackingDistributionRegressor must be a list of "
-                f"(str, regressor) pairs, at least one. Got {given!r} instead."
-            )
-        names = [name for name, _ in given]
-        if len(set(names)) < len(names):
-            raise InvalidParameterError(
-                f"The names in 'estimators' must all differ. Got {names!r} instead."
-            )
-        seeds = np.random.RandomState(seed).randint(2**31 - 1, size=len(given))
-        return names, [
-            with_seed(member, s, only_unset=True)
-            for (_, member), s in zip(given, seeds, strict=True)
-        ]
 
     @with_callbacks
     @whole_or_not_at_all
@@ -229,8 +214,13 @@ class StackingDistributionRegressor(
         -----
         FitFailedWarning
             A member failed; it is left out.
+        Warning
+            Of any kind that a member's fits warn of, a ``ConvergenceWarning`` for example: once
+            for each member and kind. The member stays in: its score says what it is worth.
         """
-        self._check_parameters(objective=[Options(("log_score", "crps"))], refit=BOOLEAN)
+        self._check_parameters(
+            objective=[Options(("log_score", "crps"))], varying_weights=BOOLEAN, refit=BOOLEAN
+        )
         X, y = self._validated(X, y)
         weights = None
         rows, given = check_sample_weight(sample_weight, y)
@@ -239,7 +229,8 @@ class StackingDistributionRegressor(
             weights = np.zeros(len(y))
             weights[rows] = given
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        self.names_, members = self._named_members(len(rows), seed)
+        given = default_members(len(rows)) if self.estimators is None else self.estimators
+        self.names_, members = named_members(given, seed)
         for member in members if weights is not None else []:
             weight_keyword(member, weights)
         splits = folds_of(self.cv, X, y, rows, seed)
@@ -258,31 +249,33 @@ class StackingDistributionRegressor(
         folds = [
             results[begin : begin + len(splits)] for begin in range(0, len(tasks), len(splits))
         ]
-        self.cv_log_densities_ = self._score(folds, tests, y, weights)
-        used = np.flatnonzero(self.weights_)
-        laws = [
-            [
-                MemberLaw(fold.member, fold.spread, error_law(folds[k], tests, y))
-                if kind_of(members[k]) == "point"
-                else MemberLaw(fold.member, fold.spread)
-                for fold in folds[k]
-            ]
-            for k in used
-        ]
+        said = [[fold.said for fold in of_member] for of_member in folds]
+        self.failures_ = {}
+        self.cv_log_densities_, failed = self._densities(folds, tests, y)
+        alive = self._leave_out(failed, range(len(members)))
+        used = self._weigh(alive, folds, tests, X, y, weights)
+        fitted = {}
         if self.refit:
             contexts = self._subtasks(root, "all rows", len(used))
             all_rows = take_rows(X, rows), y[rows], take_rows(weights, rows)
-            fitted = Parallel(n_jobs=self.n_jobs)(
-                delayed(fit_member)(members[k], "fit", *all_rows, context, self)
+            results = Parallel(n_jobs=self.n_jobs)(
+                delayed(fit_to_all)(members[k], *all_rows, context, self)
                 for k, context in zip(used, contexts, strict=True)
             )
+            for k, (fitted[k], complaints) in zip(used, results, strict=True):
+                said[k].append(complaints)
+            failed = {k: fit for k, fit in fitted.items() if isinstance(fit, Exception)}
+            if failed:
+                used = self._leave_out(failed, used)
+                used = self._weigh(used, folds, tests, X, y, weights)
             spread = TargetSpread(*all_rows[1:])
-            laws = [
-                [MemberLaw(member, spread, law[0].errors)]
-                for member, law in zip(fitted, laws, strict=True)
-            ]
-        self._laws = laws
-        self.estimators_ = [[law.member for law in of_member] for of_member in laws]
+        report_warnings(self.names_, said, stacklevel=_ABOVE_FIT)
+        self._laws = []
+        for k in used:
+            errors = error_law(folds[k], tests, y) if kind_of(members[k]) == "point" else None
+            fits = [(fitted[k], spread)] if self.refit else [f[1:3][::-1] for f in folds[k]]
+            self._laws.append([MemberLaw(*fit, errors) for fit in fits])
+        self.estimators_ = [[law.member for law in of_member] for of_member in self._laws]
         if self.refit:
             self.estimators_ = [fits[0] for fits in self.estimators_]
         root.call_on_fit_task_end(estimator=self, X=X, y=y)
@@ -310,10 +303,10 @@ class StackingDistributionRegressor(
         parent.call_on_fit_task_begin(estimator=self)
         return [parent.subcontext(task_name="member", task_id=i) for i in range(n_tasks)]
 
-    def _score(self, folds, tests, y, weights):
-        """Set the weights and the failures; log densities of all members and rows."""
+    def _densities(self, folds, tests, y):
+        """Log densities of all members and rows, and the errors of those that failed."""
         densities = np.full((len(folds), len(y)), np.nan)
-        failures = {}
+        failed = {}
         for k, of_member in enumerate(folds):
             errors = [fold.values for fold in of_member if isinstance(fold.values, Exception)]
             try:
@@ -321,44 +314,80 @@ class StackingDistributionRegressor(
                     raise errors[0]
                 densities[k] = log_densities_of(of_member, tests, y)
             except Exception as error:  # whatever a member fails with
-                failures[self.names_[k]] = error
-        alive = [k for k, name in enumerate(self.names_) if name not in failures]
+                failed[k] = error
+        return densities, failed
+
+    def _leave_out(self, failed, members):
+        """Report members that failed, and return the others; raise if there are none."""
+        alive = [k for k in members if k not in failed]
+        told = {self.names_[k]: f"{type(e).__name__}: {e}" for k, e in failed.items()}
+        self.failures_ = {**self.failures_, **told}
         if not alive:
             # Most often it is the data: the first error says what a member would say alone.
-            error = next(iter(failures.values()))
-            error.add_note(f"All members of the stack failed: {failures}")
+            error = next(iter(failed.values()))
+            error.add_note(f"All members of the stack failed: {self.failures_}")
             raise error
-        self.failures_ = {name: f"{type(e).__name__}: {e}" for name, e in failures.items()}
-        for name, error in failures.items():
+        for k, error in failed.items():
             warnings.warn(
-                f"The member {name!r} failed and is left out: {error}",
+                f"The member {self.names_[k]!r} failed and is left out: {error}",
                 FitFailedWarning,
-                stacklevel=4,
+                stacklevel=_ABOVE_FIT + 1,
             )
-        rows = np.flatnonzero(np.isfinite(densities[alive[0]]))
+        return alive
+
+    def _weigh(self, alive, folds, tests, X, y, weights):
+        """Set the weights of these members, and return the numbers of those that have one."""
+        rows = np.flatnonzero(np.isfinite(self.cv_log_densities_[alive[0]]))
         row_weights = take_rows(weights, rows)
+        by_input = self.varying_weights and self.objective == "log_score"
+        X, columns = take_rows(X, rows), number_columns(X) if by_input else None
 
         def best(members):
+            """Mean weights, and the function of the inputs where they vary."""
             if self.objective == "crps":
                 matrix = pooled_crps_matrix([folds[k] for k in members], tests, y, weights)
-                return crps_weights(matrix)
-            return log_score_weights(densities[np.ix_(members, rows)], row_weights)
+                return crps_weights(matrix), None
+            densities = self.cv_log_densities_[np.ix_(members, rows)]
+            constant = log_score_weights(densities, row_weights)
+            if columns is None or len(members) == 1:
+                return constant, None
+            varying = VaryingWeights(densities, X, columns, constant, row_weights)
+            return np.average(varying(X), axis=0, weights=row_weights), varying
 
-        found = best(alive)
+        found, self._varying = best(alive)
         kept = [k for k, weight in zip(alive, found, strict=True) if weight >= _LEAST_WEIGHT]
         if len(kept) < len(alive):
-            found = best(kept)
+            found, self._varying = best(kept)
         self.weights_ = np.zeros(len(folds))
         self.weights_[kept] = found
-        return densities
+        return kept
 
-    def _pool(self):
-        weights = self.weights_[self.weights_ > 0]
+    def member_weights(self, X: ArrayLike) -> FloatArray:
+        """Weight of each member at each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        weights : ndarray of shape (n_samples, n_members)
+            ``weights_`` in each row, unless weights vary with the inputs.
+        """
+        check_is_fitted(self)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        n_rows = X.shape[0] if hasattr(X, "shape") else len(np.asarray(X))
+        weights = np.tile(self.weights_, (n_rows, 1))
+        if self._varying is not None:
+            weights[:, self.weights_ > 0] = self._varying(X)
+        return weights
+
+    def _pool(self, X):
         laws = [law for of_member in self._laws for law in of_member]
-        of_law = np.concatenate(
-            [np.full(len(m), w / len(m)) for w, m in zip(weights, self._laws, strict=True)]
-        )
-        return laws, of_law
+        weights = self.weights_ if self._varying is None else self.member_weights(X)
+        weights = weights[..., self.weights_ > 0]
+        n_laws = [len(of_member) for of_member in self._laws]
+        return laws, np.repeat(weights / n_laws, n_laws, axis=-1)
 
     def predict_distribution(self, X: ArrayLike) -> PredictiveMixture:
         """Predictive distribution: the members' distributions, pooled by their weights.

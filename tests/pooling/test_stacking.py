@@ -1,16 +1,19 @@
 """The stack: its weights, members of every kind, members that fail, and scikit-learn's checks."""
 
 import pickle
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import parallel_config
 from linear import BayesianLinear
 from scipy import stats
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestRegressor
-from sklearn.exceptions import FitFailedWarning
+from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 from sklearn.linear_model import BayesianRidge, LinearRegression, Ridge
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 from sklearn.neighbors import KNeighborsRegressor
@@ -22,6 +25,8 @@ from skbayesnn import StackingDistributionRegressor
 from skbayesnn.metrics import crps_scorer, log_predictive_density_scorer
 from skbayesnn.pooling.default_members import default_members, default_splitter
 from skbayesnn.pooling.laws import LEVELS, ErrorLaw, MemberLaw, TargetSpread, kind_of
+from skbayesnn.pooling.members import recorded_warnings
+from skbayesnn.pooling.weights import log_score_weights
 from skbayesnn.predictive import PredictiveMixture
 
 LINES = [("bayes", BayesianRidge()), ("ols", LinearRegression())]
@@ -91,10 +96,10 @@ def test_the_pool_is_that_of_its_members(objective, refit):
         members, objective=objective, refit=refit, cv=3, random_state=0
     ).fit(X, y)
     fits = [model.estimators_[0]] if refit else model.estimators_[0]
-    share = model.weights_[0]
+    share = model.member_weights(X[:9])[:, 0]
     density = np.mean([np.exp(m.predict_distribution(X[:9]).logpdf(y[:9])) for m in fits], axis=0)
     got = np.exp(model.log_predictive_density(X[:9], y[:9]))
-    if share == 1.0:
+    if model.weights_[0] == 1.0:
         np.testing.assert_allclose(got, density, rtol=1e-12)
     else:
         assert np.all(got >= share * density * (1 - 1e-12))
@@ -173,16 +178,89 @@ def test_a_member_that_fails_is_told_and_left_out():
         StackingDistributionRegressor([("bad", Broken())]).fit(X, y)
 
 
+class FailsWithAllRows(Mean):
+    """Fits to parts, and no others."""
+
+    def fit(self, X, y):
+        if len(X) == 200:
+            raise ArithmeticError("too many")
+        return super().fit(X, y)
+
+
+def test_a_member_that_fails_with_all_rows_is_told_and_left_out():
+    X, y = data()
+    # Constant, so that the mean has a part of the weight.
+    y = np.r_[y[:100], np.zeros(100)]
+    members = [("mean", FailsWithAllRows()), *LINES]
+    with pytest.warns(FitFailedWarning, match="'mean' failed and is left out: too many") as told:
+        model = StackingDistributionRegressor(members, random_state=0).fit(X, y)
+    assert told[0].filename == __file__
+    assert model.failures_ == {"mean": "ArithmeticError: too many"}
+    without = log_score_weights(model.cv_log_densities_[1:])
+    assert np.isfinite(model.cv_log_densities_).all()
+    assert log_score_weights(model.cv_log_densities_)[0] > 0.05
+    np.testing.assert_allclose(model.weights_, [0.0, *without], atol=1e-3)
+    assert len(model.estimators_) == np.sum(model.weights_ > 0)
+    with pytest.raises(ArithmeticError, match="too many"):
+        StackingDistributionRegressor(members[:1]).fit(X, y)
+
+
+class Wary(Mean):
+    """Warns in each of its fits, each time of another number."""
+
+    def fit(self, X, y):
+        warnings.warn(f"no end after {np.sum(y):.6f}", ConvergenceWarning, stacklevel=2)
+        return super().fit(X, y)
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+@pytest.mark.filterwarnings("always")
+def test_warnings_of_members_arrive_once_from_any_process(n_jobs):
+    X, y = data(60)
+    members = [("wary", Wary()), ("line", BayesianRidge())]
+    model = StackingDistributionRegressor(members, cv=3, n_jobs=n_jobs)
+    with pytest.warns(ConvergenceWarning) as told:
+        model.fit(X, y)
+    kinds = [warning for warning in told if warning.category is ConvergenceWarning]
+    n_fits = 3 + (model.weights_[0] > 0)
+    assert len(kinds) == 1
+    assert f"'wary' warned in {n_fits} of {n_fits} fits, first: no end" in str(kinds[0].message)
+    assert kinds[0].filename == __file__
+    # The first fold leaves out the first twenty rows.
+    assert f"{np.sum(y[20:]):.6f}" in str(kinds[0].message)
+
+
+@pytest.mark.filterwarnings("always")
+def test_other_threads_keep_their_warnings():
+    # Recording is of a whole process: a thread must not switch it on for the others.
+    shown = warnings.showwarning
+    with ThreadPoolExecutor(1) as pool, recorded_warnings() as here:
+        said = pool.submit(_warned_in_a_thread).result()
+    assert said == []
+    assert here == [(UserWarning, "of a thread")]
+    assert warnings.showwarning is shown
+
+
+def _warned_in_a_thread():
+    with recorded_warnings() as said:
+        warnings.warn("of a thread", UserWarning, stacklevel=1)
+    return said
+
+
 def test_the_same_result_from_any_number_of_cores():
     X, y = data(80)
     members = [("forest", RandomForestRegressor(10)), ("line", BayesianRidge())]
-    models = [
-        StackingDistributionRegressor(members, n_jobs=jobs, random_state=1).fit(X, y)
-        for jobs in (None, 2)
-    ]
-    np.testing.assert_array_equal(*[model.predict(X) for model in models])
-    again = pickle.loads(pickle.dumps(models[0]))
-    np.testing.assert_array_equal(again.predict(X), models[0].predict(X))
+    model = StackingDistributionRegressor(members, random_state=1)
+    one, two = [clone(model).set_params(n_jobs=jobs).fit(X, y) for jobs in (None, 2)]
+    with parallel_config(backend="threading", n_jobs=2):
+        threads = clone(model).fit(X, y)
+    again = pickle.loads(pickle.dumps(one))
+    for other in (two, threads, again):
+        np.testing.assert_array_equal(other.weights_, one.weights_)
+        np.testing.assert_array_equal(other.cv_log_densities_, one.cv_log_densities_)
+        np.testing.assert_array_equal(other.predict(X), one.predict(X))
+        np.testing.assert_array_equal(other.predict_interval(X), one.predict_interval(X))
+        np.testing.assert_array_equal(other.sample_y(X, 3), one.sample_y(X, 3))
 
 
 def test_a_frame_with_categories_in_a_search():
@@ -192,7 +270,9 @@ def test_a_frame_with_categories_in_a_search():
     model = StackingDistributionRegressor(
         [("pipe", make_pipeline(encode, BayesianRidge())), ("mean", Mean())], cv=3
     )
-    search = GridSearchCV(model, {"objective": ["log_score", "crps"]}, scoring=crps_scorer, cv=2)
+    search = GridSearchCV(
+        model, {"objective": ["log_score", "crps"]}, scoring=crps_scorer, cv=2, n_jobs=2
+    )
     search.fit(frame, pd.Series(y))
     assert list(search.best_estimator_.feature_names_in_) == ["a", "b", "c"]
     assert cross_validate(model, frame, y, scoring=crps_scorer, cv=2)["test_score"].min() > -0.3
@@ -225,6 +305,16 @@ def test_bad_parameters_are_named(parameters, told):
     X, y = data(20)
     with pytest.raises(ValueError, match=told):
         StackingDistributionRegressor(**{"estimators": LINES, **parameters}).fit(X, y)
+
+
+def test_one_row_has_nobody_to_judge_it():
+    X, y = data(20)
+    with pytest.raises(ValueError, match=r"1 sample\(s\) of positive weight .* minimum of 2"):
+        StackingDistributionRegressor(LINES).fit(X[:1], y[:1])
+    with pytest.raises(ValueError, match="minimum of 2 is required by Stacking"):
+        StackingDistributionRegressor(LINES).fit(X, y, np.arange(20) == 7)
+    few = StackingDistributionRegressor(LINES, random_state=0).fit(X[:3], y[:3])
+    assert few.n_splits_ == 3
 
 
 def test_draws_have_the_law_of_the_pool():
