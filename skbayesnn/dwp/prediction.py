@@ -9,10 +9,12 @@ from scipy.linalg import lapack
 from scipy.optimize import minimize_scalar
 
 from skbayesnn.dwp.collapsed import JITTER, SPARSE_JITTER
-from skbayesnn.dwp.factors import cholesky, inverse, multiply_lower, warn_of_jitter
+from skbayesnn.dwp.factors import cholesky, inverse, warn_of_jitter
 from skbayesnn.dwp.kernels import squared_exponential
 from skbayesnn.dwp.likelihoods import LOG_2PI
-from skbayesnn.dwp.objective import Pass, predict
+from skbayesnn.dwp.objective import predict
+from skbayesnn.dwp.passes import Pass
+from skbayesnn.dwp.triangular import multiply_lower
 
 BLOCK = 2000
 """Rows that prediction handles at a time."""
@@ -146,7 +148,7 @@ class _RowsOutput(_Output):
             features, weights, roots = self._draw(d)
             begin = 0
             for block in blocks:
-                new = block.hidden(d)[2]
+                new = block.hidden(d).right
                 cross = squared_exponential(new, features, log_height)
                 part = slice(begin, begin + len(new))
                 means[d, :, part] = weights.T @ cross.T
@@ -159,7 +161,7 @@ class _RowsOutput(_Output):
 
     def _joint(self, d, run):
         """Mean, a root of the part of the prior covariance that is explained, and features."""
-        new = run.hidden(d)[2]
+        new = run.hidden(d).right
         features, weights, roots = self._draw(d)
         cross = squared_exponential(new, features, run.p["log_heights"][-1])
         return cross @ weights[:, 0], cross @ roots[0].T, new
@@ -188,7 +190,7 @@ class _RowsOutput(_Output):
         noise = self.noise.only(d)
         return np.concatenate(
             [
-                Pass(self.sizes, parameters, self.X[i : i + BLOCK], noise).hidden(0)[2]
+                Pass(self.sizes, parameters, self.X[i : i + BLOCK], noise).hidden(0).right
                 for i in range(0, len(self.X), BLOCK)
             ]
         )
