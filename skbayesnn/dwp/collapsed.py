@@ -203,7 +203,16 @@ def sparse_evidence(features, Y, weights, points, log_height, log_noise, workers
 
 
 def collapsed_loss_and_gradient(
-    sizes, theta, X, Y, weights, noise, prior_weight=1.0, *, n_total=None, points=None,
+    sizes,
+    theta,
+    X,
+    Y,
+    weights,
+    noise,
+    prior_weight=1.0,
+    *,
+    n_total=None,
+    points=None,
     workers=ALONE,
 ):
     """Minus the objective a row, with its gradient.

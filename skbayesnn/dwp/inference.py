@@ -10,6 +10,7 @@ from skbayesnn.dwp.prediction import ExactOutput, InducingOutput, SparseOutput
 from skbayesnn.dwp.sites import Sites
 from skbayesnn.dwp.sizes import draw_noise
 from skbayesnn.dwp.start import relevance_prior
+from skbayesnn.numerics.workers import ALONE
 from skbayesnn.training.loop import GradientModel
 
 POINTS = 400
@@ -49,6 +50,8 @@ class Inference(GradientModel):
         from zero to one.
     held_out : tuple of three ndarrays, optional
         Rows to score: inputs, targets and weights.
+    workers : Workers, default=ALONE
+        Threads that share the rows of a step.
     """
 
     rate = 1.0
@@ -58,7 +61,7 @@ class Inference(GradientModel):
 
     def __init__(
         self, model, X, Y, weights, n_total, n_draws, n_steps, *,
-        late=0.02, annealed=0.1, held_out=None,
+        late=0.02, annealed=0.1, held_out=None, workers=ALONE,
     ):  # fmt: skip
         sizes, theta, generator = model.sizes, model.theta, model.generator
         self.prior_scale = model.prior_scale
@@ -73,7 +76,7 @@ class Inference(GradientModel):
             elif k in ("inducing", "log_length_scales"):
                 rates[k] *= min(1.0, FEW_INPUTS / sizes.n_inputs)
         super().__init__(theta, len(X), blocks, rates)
-        self.sizes, self.generator = sizes, generator
+        self.sizes, self.generator, self.workers = sizes, generator, workers
         self.X, self.Y, self.weights = X, Y, weights
         self.n_total, self.n_draws = n_total, n_draws
         self.late_from, self.annealed = (1 - late) * n_steps, annealed * n_steps
@@ -94,6 +97,7 @@ class Inference(GradientModel):
             loss_and_gradient(
                 self.sizes, self.theta, self.X[rows], self.Y[rows],
                 self.weights[rows] / self.weights.mean(), noise, self.n_total, weight, sites=sites,
+                workers=self.workers,
             )
         )  # fmt: skip
 
@@ -129,7 +133,7 @@ class Inference(GradientModel):
         if self.held_out is None:
             return None
         X, Y, _ = self.held_out
-        means, variances = self.output(self.score_noise).predict(X)
+        means, variances = self.output(self.score_noise).predict(X, self.workers)
         log_noise = self.sizes.views(self.theta)["log_noise"]
         return self.sizes.law.log_densities(means, variances, Y, log_noise, self.score_noise.nodes)
 
@@ -167,7 +171,7 @@ class ExactInference(Inference):
         return self._counted(
             collapsed_loss_and_gradient(
                 self.sizes, self.theta, X, Y, weights, noise, prior_weight,
-                n_total=self.n_total, points=self._points(len(X)),
+                n_total=self.n_total, points=self._points(len(X)), workers=self.workers,
             )
         )  # fmt: skip
 

@@ -13,7 +13,7 @@ from skbayesnn.dwp.passes import HiddenAdjoint, Pass
 from skbayesnn.numerics.workers import ALONE
 
 
-def predict(sizes, parameters, X, noise):
+def predict(sizes, parameters, X, noise, workers=ALONE):
     """Marginals of the function, without noise, for each draw.
 
     Returns
@@ -22,9 +22,12 @@ def predict(sizes, parameters, X, noise):
     """
     run = Pass(sizes, parameters, X, noise)
     out = np.empty((2, run.n_draws, sizes.n_targets, len(X)))
-    for d in range(run.n_draws):
+
+    def draw(d):
         for t, o in enumerate(run.forward(d)[1]):
             out[:, d, t] = o.mean, o.variance
+
+    workers.run(draw, run.n_draws)
     return out[0], out[1]
 
 

@@ -7,6 +7,7 @@ what they add to gradients is summed in the order of the rows, whichever thread 
 
 from dataclasses import dataclass
 from functools import reduce
+from itertools import pairwise
 from operator import add
 
 import numpy as np
@@ -40,7 +41,7 @@ def chunks(n_rows):
     """
     n_chunks = 1 if n_rows <= FEW_ROWS else -(-n_rows // CHUNK)
     ends = [i * n_rows // n_chunks for i in range(n_chunks + 1)]
-    return [slice(begin, end) for begin, end in zip(ends[:-1], ends[1:], strict=True)]
+    return [slice(begin, end) for begin, end in pairwise(ends)]
 
 
 @dataclass

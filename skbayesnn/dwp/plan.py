@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from skbayesnn._validation import BOOLEAN, Interval, Options, positive
+from skbayesnn._validation import BOOLEAN, N_JOBS, Interval, Options, positive
 from skbayesnn.base import POINT_ESTIMATES
 from skbayesnn.dwp.inference import (
     ExactInference,
@@ -32,6 +32,7 @@ CONSTRAINTS = {
     "degrees_of_freedom": [positive(Integral), Options((None,))],
     "n_draws": [positive(Integral)],
     "n_posterior_draws": [positive(Integral)],
+    "n_jobs": N_JOBS,
 }
 REGRESSION_CONSTRAINTS = {
     **CONSTRAINTS,

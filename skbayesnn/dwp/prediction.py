@@ -15,6 +15,7 @@ from skbayesnn.dwp.likelihoods import LOG_2PI
 from skbayesnn.dwp.objective import predict
 from skbayesnn.dwp.passes import Pass
 from skbayesnn.dwp.triangular import multiply_lower
+from skbayesnn.numerics.workers import ALONE
 
 BLOCK = 2000
 """Rows that prediction handles at a time."""
@@ -67,13 +68,15 @@ class InducingOutput(_Output):
     def __init__(self, sizes, theta, noise):
         self.sizes, self.theta, self.noise = sizes, theta, noise
 
-    def predict(self, X):
+    def predict(self, X, workers=ALONE):
         """Mean and variance of the function, without noise.
 
         Parameters
         ----------
         X : ndarray of shape (n, n_inputs)
             Standardised.
+        workers : Workers, default=ALONE
+            Threads that share the draws.
 
         Returns
         -------
@@ -81,7 +84,7 @@ class InducingOutput(_Output):
         """
         parameters = self.sizes.views(self.theta)
         parts = [
-            predict(self.sizes, parameters, X[i : i + BLOCK], self.noise)
+            predict(self.sizes, parameters, X[i : i + BLOCK], self.noise, workers)
             for i in range(0, len(X), BLOCK)
         ]
         return tuple(np.concatenate(p, axis=2) for p in zip(*parts, strict=True))
@@ -124,13 +127,15 @@ class _RowsOutput(_Output):
     def __getstate__(self):
         return {**self.__dict__, "_cache": {}}
 
-    def predict(self, X):
+    def predict(self, X, workers=ALONE):
         """Mean and variance of the function, without noise.
 
         Parameters
         ----------
         X : ndarray of shape (n_new, n_inputs)
             Standardised.
+        workers : Workers, default=ALONE
+            Threads that share the draws.
 
         Returns
         -------
@@ -144,7 +149,8 @@ class _RowsOutput(_Output):
             Pass(a, parameters, X[i : i + BLOCK], self.noise) for i in range(0, len(X), BLOCK)
         ]
         means, variances = np.empty((2, self.n_draws, a.n_targets, len(X)))
-        for d in range(self.n_draws):
+
+        def draw(d):
             features, weights, roots = self._draw(d)
             begin = 0
             for block in blocks:
@@ -157,6 +163,8 @@ class _RowsOutput(_Output):
                     explained = np.einsum("ij,ij->i", scores, scores)
                     variances[d, t, part] = np.maximum(height - explained, 1e-12 * height)
                 begin += len(new)
+
+        workers.run(draw, self.n_draws)
         return means, variances
 
     def _joint(self, d, run):
@@ -261,7 +269,7 @@ class SparseOutput(_RowsOutput):
         values, vectors = np.linalg.eigh(products)
         return some, inv, np.maximum(values, 0), vectors, vectors.T @ totals, max(rest, 0)
 
-    def best_noise(self, n_draws=3):
+    def best_noise(self, n_draws=3, workers=ALONE):
         """Log noise variances that maximise the bound, for these draws and points.
 
         The evidence of a draw's rows is at least
@@ -273,16 +281,20 @@ class SparseOutput(_RowsOutput):
         Parameters
         ----------
         n_draws : int, default=3
+        workers : Workers, default=ALONE
+            Threads that share the draws.
 
         Returns
         -------
         log_noise : ndarray of shape (n_targets,)
         """
         parameters = self.sizes.views(self.theta)
-        parts = [
-            self._decompose(self._features(d, parameters), parameters)
-            for d in range(min(n_draws, self.n_draws))
-        ]
+        parts = [None] * min(n_draws, self.n_draws)
+
+        def draw(d):
+            parts[d] = self._decompose(self._features(d, parameters), parameters)
+
+        workers.run(draw, len(parts))
         squares, n = self.weights @ self.Y**2, self.weights.sum()
         out = parameters["log_noise"].copy()
         for t in range(len(out)):

@@ -16,6 +16,7 @@ from skbayesnn.dwp.plan import REGRESSION_CONSTRAINTS
 from skbayesnn.dwp.scales import Scales
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.threads import one_blas_thread
+from skbayesnn.numerics.workers import Workers
 from skbayesnn.predictive import PredictiveMixture
 
 
@@ -113,6 +114,9 @@ class DeepWishartRegressor(
         Standardise the targets inside. All outputs are in the units of y either way.
     point_estimate : {"mean", "median"}, default="mean"
         What ``predict`` returns of the predictive distribution.
+    n_jobs : int or None, default=None
+        Cores to use; None for one, or what a joblib context says. The result does not depend on
+        it. Rows of a step share them where there are more than 1500, draws in predictions.
     random_state : int, numpy.random.RandomState or None, default=None
         Seed of all that is random. Rows for the start, draws, batches, the draws that
         predictions mix.
@@ -216,6 +220,7 @@ class DeepWishartRegressor(
         normalize_X: bool = True,
         normalize_y: bool = True,
         point_estimate: Literal["mean", "median"] = "mean",
+        n_jobs: int | None = None,
         random_state: Seed = None,
     ) -> None:
         self.n_layers = n_layers
@@ -237,6 +242,7 @@ class DeepWishartRegressor(
         self.normalize_X = normalize_X
         self.normalize_y = normalize_y
         self.point_estimate = point_estimate
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     def __sklearn_tags__(self):
@@ -356,7 +362,8 @@ class DeepWishartRegressor(
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        mixtures = self._model.mixtures(X)
+        with Workers(self.n_jobs) as workers:
+            mixtures = self._model.mixtures(X, workers)
         return mixtures[0] if self._y_ndim == 1 else mixtures
 
     @one_blas_thread

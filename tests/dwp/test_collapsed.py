@@ -19,8 +19,8 @@ from skbayesnn.dwp.collapsed import (
     sparse_evidence,
 )
 from skbayesnn.dwp.kernels import squared_exponential
-from skbayesnn.dwp.plan import make_plan
 from skbayesnn.dwp.passes import Pass
+from skbayesnn.dwp.plan import make_plan
 from skbayesnn.dwp.prediction import ExactOutput, SparseOutput
 from skbayesnn.dwp.sizes import LayerSizes
 from skbayesnn.dwp.start import log_evidence, relevance_prior
