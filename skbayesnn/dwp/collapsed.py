@@ -187,7 +187,9 @@ def sparse_evidence(features, Y, weights, points, log_height, log_noise, workers
 
     def back(i):
         part = parts[i]
-        d_cross = roots[part] * (rows[i] @ outer + Y[part] @ d_totals)
+        d_cross = rows[i] @ outer
+        d_cross += Y[part] @ d_totals
+        d_cross *= roots[part]
         d_features[part], *own = squared_exponential_adjoint(
             features[part], some, crosses[i], d_cross
         )

@@ -286,17 +286,20 @@ class HiddenAdjoint:
         g["inducing"] += self.d_left * np.exp(-p["log_length_scales"])
         g["log_length_scales"] -= (self.d_left * run.left).sum(axis=0)
         g["log_length_scales"] -= (self.d_right * run.right).sum(axis=0)
-        loss = self.loss
-        for k, draws in enumerate(run.draws):
+        values = [0.0] * run.a.n_layers
+
+        def layer(k):
+            draws = run.draws[k]
             for name, part in draws.adjoint(self.d_factors[k]).items():
                 g[f"{name}_{k}"] += part
             if run.a.own_scale:
-                continue  # the divergence is a draw's
-            value, d_divergence = run.a.family.divergence(draws.parameters, run.a.freedom)
-            loss += value / self.n_total
+                return  # the divergence is a draw's
+            values[k], d_divergence = run.a.family.divergence(draws.parameters, run.a.freedom)
             for name, part in d_divergence.items():
                 g[f"{name}_{k}"] += self.weight / self.n_total * part
-        return loss
+
+        run.workers.run(layer, len(values))
+        return sum((value / self.n_total for value in values), start=self.loss)
 
     def _stem(self):
         run = self.run
