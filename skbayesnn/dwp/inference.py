@@ -13,14 +13,11 @@ from skbayesnn.dwp.start import relevance_prior
 from skbayesnn.numerics.workers import ALONE
 from skbayesnn.training.loop import GradientModel
 
-POINTS = 400
+POINTS = 256
 """Rows that stand for the others in a step with a sparse output."""
 MATRIX_RATE = 0.1
 """Learning rate of A and B, as a part of that of the rest: their many elements move together,
 and at the full rate their noise undoes a deep model."""
-NATURAL_RATE = 40.0
-"""Part of the way to the best pseudo-observations of a batch that a step takes, over the learning
-rate."""
 FEW_INPUTS = 20
 """With more inputs, length scales and inducing inputs have a lower rate, in proportion: every
 coordinate moves as fast as those of inputs that matter, and the many together fit the noise."""
@@ -143,9 +140,12 @@ class NaturalInference(Inference):
 
     rate = 2.0
     frozen = "root", "values"
+    natural_rate = 40.0
+    """Part of the way to the best pseudo-observations of a batch that a step takes, over the
+    learning rate."""
 
     def epoch(self, order, batch_size, rate):
-        self.part = min(1.0, NATURAL_RATE * rate)
+        self.part = min(1.0, self.natural_rate * rate)
         return super().epoch(order, batch_size, rate)
 
     def loss_and_gradient(self, rows):
@@ -153,6 +153,17 @@ class NaturalInference(Inference):
         loss, gradient = self._bound(rows, sites)
         sites.step(self.sizes.views(self.theta), self.part)
         return loss, gradient
+
+
+class BatchInference(NaturalInference):
+    """The same by many small batches of rows with Gaussian noise.
+
+    What counts is how far the hidden layers move, the number of steps times their size; pseudo-
+    observations that remember some ten batches let the steps be large.
+    """
+
+    rate = 4.0
+    natural_rate = 10.0
 
 
 class ExactInference(Inference):
@@ -186,7 +197,7 @@ class ExactInference(Inference):
 class SparseInference(ExactInference):
     """The same through some of the rows, anew in each step; rows may come in large batches."""
 
-    rate = 1.0
+    rate = 2.0
 
     def loss_and_gradient(self, rows):
         return self._collapsed(rows)
