@@ -21,6 +21,9 @@ features are a smooth map given those of the inducing points, which are paramete
 of :mod:`skbayesnn.dwp.objective`, a sum over rows, needs the marginals alone and stays below.
 """
 
+from functools import reduce
+from operator import add
+
 import numpy as np
 from scipy.linalg import blas, lapack
 
@@ -236,7 +239,7 @@ def collapsed_loss_and_gradient(
     points : ndarray of shape (m,) of int, optional
         Rows through which the output sees the others; by default it is exact.
     workers : Workers, default=ALONE
-        Threads that share the rows.
+        Threads that share the draws, or the rows of the only one.
 
     Returns
     -------
@@ -246,24 +249,28 @@ def collapsed_loss_and_gradient(
         Factorisations that needed more jitter.
     """
     a, p = sizes, sizes.views(theta)
-    gradient = np.zeros(theta.size)
-    g = a.views(gradient)
     run = Pass(a, p, X, noise, workers)
     total = weights.sum()
-    hidden = HiddenAdjoint(run, g, n_total or total, prior_weight)
-    share, loss, n_failures = 1.0 / (run.n_draws * total), 0.0, 0
-    for d in range(run.n_draws):
+    hidden = HiddenAdjoint(run, n_total or total, prior_weight)
+    share = 1.0 / (run.n_draws * total)
+
+    def draw(d):
+        gradient = np.zeros(theta.size)
+        g = a.views(gradient)
         layers = run.hidden(d)
+        rows = layers.right, Y, weights
         scales = p["log_heights"][-1], p["log_noise"]
         if points is None:
-            parts = evidence(layers.right, Y, weights, *scales)
+            parts = evidence(*rows, *scales)
         else:
-            parts = sparse_evidence(layers.right, Y, weights, points, *scales, workers)
-        value, d_right, d_log_height, d_log_noise, failures = parts
-        n_failures += failures
-        loss += share * value
+            parts = sparse_evidence(*rows, points, *scales, run.inner)
+        value, d_right, d_log_height, d_log_noise, n_failures = parts
         g["log_heights"][-1] += share * d_log_height
         g["log_noise"] += share * d_log_noise
-        hidden.add(d, layers, np.zeros_like(layers.left), share * d_right)
-    loss += hidden.finish()
-    return loss, gradient, run.n_failures + n_failures
+        hidden.add(d, g, layers, np.zeros_like(layers.left), share * d_right)
+        return share * value, gradient, n_failures
+
+    losses, gradients, failures = zip(*run.each_draw(draw, hidden.gather), strict=True)
+    gradient = reduce(add, gradients)
+    loss = sum(losses) + hidden.finish(a.views(gradient))
+    return loss, gradient, run.n_failures + sum(failures)

@@ -6,10 +6,14 @@ the expectations over draws of the Gram matrices. The divergences of the hidden 
 not depend on the draws (see :mod:`skbayesnn.dwp.wishart`); that of the output does.
 """
 
+from functools import reduce
+from operator import add
+
 import numpy as np
 
 from skbayesnn.dwp.output import grams_adjoint, output_adjoint, output_divergence
 from skbayesnn.dwp.passes import HiddenAdjoint, Pass
+from skbayesnn.dwp.sites import Sites
 from skbayesnn.numerics.workers import ALONE
 
 
@@ -53,7 +57,7 @@ def loss_and_gradient(
     sites : Sites, optional
         Takes what a natural-gradient step of the pseudo-observations needs.
     workers : Workers, default=ALONE
-        Threads that share the rows.
+        Threads that share the draws, or the rows of the only one.
 
     Returns
     -------
@@ -65,20 +69,21 @@ def loss_and_gradient(
         Factorisations that needed more jitter.
     """
     a, p = sizes, sizes.views(theta)
-    gradient = np.zeros(theta.size)
-    g = a.views(gradient)
     run = Pass(a, p, X, noise, workers)
     n, weight = len(X), prior_weight / n_total
-    share, loss = 1.0 / run.n_draws, 0.0  # of a draw in the mean over draws
+    share = 1.0 / run.n_draws  # of a draw in the mean over draws
+    hidden = HiddenAdjoint(run, n_total, prior_weight)
 
-    hidden = HiddenAdjoint(run, g, n_total, prior_weight)
-    for d in range(run.n_draws):
+    def draw(d):
+        gradient, own_sites = np.zeros(theta.size), None
+        g = a.views(gradient)
         layers, outputs = run.forward(d)
         expected = run.expected(outputs, d, y, weights)
-        loss += share / n * expected.loss
+        loss = share / n * expected.loss
         g["log_noise"] += share / n * expected.d_log_noise
         if sites is not None:
-            sites.add(outputs, expected, share * n_total / n, weights.sum())
+            own_sites = Sites(a.n_targets, a.n_inducing)
+            own_sites.add(outputs, expected, share * n_total / n, weights.sum())
         d_gram, d_cross = 0.0, 0.0
         for t, o in enumerate(outputs):
             value, d_precision, d_values = output_divergence(o)
@@ -96,6 +101,13 @@ def loss_and_gradient(
             d_gram, d_cross = d_gram + part_gram, d_cross + part_cross
         d_left, d_right, d_log_height = grams_adjoint(outputs[0], d_gram, d_cross)
         g["log_heights"][-1] += d_log_height
-        hidden.add(d, layers, d_left, d_right)
-    loss += hidden.finish()
+        hidden.add(d, g, layers, d_left, d_right)
+        return loss, gradient, own_sites
+
+    losses, gradients, all_sites = zip(*run.each_draw(draw, hidden.gather), strict=True)
+    if sites is not None:
+        for own in all_sites:
+            sites.merge(own)
+    gradient = reduce(add, gradients)
+    loss = sum(losses) + hidden.finish(a.views(gradient))
     return loss, gradient, run.n_failures

@@ -27,6 +27,8 @@ from skbayesnn.numerics.workers import ALONE
 
 FEW_ROWS, CHUNK = 1500, 512
 """Rows that are taken at once where there are no more, and where there are."""
+SIDE_BY_SIDE = 4
+"""Draws whose gradients in the rows' weights are kept until they are summed."""
 
 
 def chunks(n_rows):
@@ -78,7 +80,7 @@ class Pass:
     X : ndarray of shape (n, n_inputs)
     noise : Noise
     workers : Workers, default=ALONE
-        Threads that share the rows.
+        Threads that share the draws, or the rows of the only one.
     """
 
     def __init__(self, sizes, parameters, X, noise, workers=ALONE):
@@ -94,30 +96,40 @@ class Pass:
         self.lengths = np.exp(p["log_lengths"])
         self.scale_heights = p["log_heights"][:n_layers] - np.log(sizes.freedom)
         self.roots = [np.tril(r) for r in p["root"]]
-        self.n_failures = 0
+        self.failures = []
         self.chunks = chunks(len(X))
+        # Threads that a draw may use: a thread that has work of its own never waits for others.
+        self.inner = workers if self.n_draws == 1 else ALONE
         if n_layers:
             self.stem = self._condition(self.left, 0)
             self.stem_rows = self.each_chunk(
-                lambda i, part: condition_rows(self.stem, self.right[part])
+                lambda i, part: condition_rows(self.stem, self.right[part]), workers
             )
 
-    def each_chunk(self, piece):
+    def each_chunk(self, piece, workers):
         """Results of ``piece(i, rows)`` for each chunk, in their order."""
-        out = [None] * len(self.chunks)
+        return workers.map(lambda i: piece(i, self.chunks[i]), len(self.chunks))
 
-        def work(i):
-            out[i] = piece(i, self.chunks[i])
-
-        self.workers.run(work, len(out))
+    def each_draw(self, piece, gather):
+        """Results of ``piece(d)`` for each draw, in their order; ``gather()`` after every few."""
+        workers, out = self.workers if self.n_draws > 1 else ALONE, []
+        for begin in range(0, self.n_draws, SIDE_BY_SIDE):
+            some = range(begin, min(begin + SIDE_BY_SIDE, self.n_draws))
+            out += workers.map(lambda i, some=some: piece(some[i]), len(some))
+            gather()
         return out
+
+    @property
+    def n_failures(self):
+        """Factorisations that needed more jitter."""
+        return sum(self.failures)
 
     def _condition(self, left, k):
         c = condition(left, self.scale_heights[k])
         if self.a.own_scale:
             names = f"scale_base_{k}", f"scale_{k}", f"scale_logit_{k}"
             c.mixture = mix(c, *(self.p[name] for name in names))
-        self.n_failures += c.n_failures
+        self.failures.append(c.n_failures)
         return c
 
     def factors(self, c, k, d):
@@ -149,7 +161,7 @@ class Pass:
             right[part] = moved
             return own
 
-        return Hidden(conditionals, self.each_chunk(piece), lefts, left, right)
+        return Hidden(conditionals, self.each_chunk(piece, self.inner), lefts, left, right)
 
     def row_noise(self, k, d, part):
         """The rows' random numbers in layer k."""
@@ -169,7 +181,7 @@ class Pass:
                 )
             )  # fmt: skip
             grams = outputs[0].gram, outputs[0].cross
-            self.n_failures += outputs[-1].n_failures
+            self.failures.append(outputs[-1].n_failures)
         return hidden, outputs
 
     def expected(self, outputs, d, y, weights):
@@ -186,32 +198,34 @@ class HiddenAdjoint:
     Parameters
     ----------
     run : Pass
-    gradient : dict of str to ndarray
-        Views of the gradient, which is added to.
     n_total : float
         Rows that the divergences are weighed against.
     weight : float
         Factor on the gradients of the divergences.
     """
 
-    def __init__(self, run, gradient, n_total, weight):
-        self.run, self.g, self.n_total, self.weight = run, gradient, n_total, weight
-        self.loss = 0.0
+    def __init__(self, run, n_total, weight):
+        self.run, self.n_total, self.weight = run, n_total, weight
         self.d_factors = [np.empty_like(draws.factors) for draws in run.draws]
-        # What all draws share waits for the last of them.
-        self.stem_factor, self.stem_rows = 0.0, [None] * len(run.chunks)
+        # Of each draw: its divergence, and the gradients in what all draws share.
+        self.losses, self.stem_factors = np.zeros(run.n_draws), [None] * run.n_draws
+        self.stem_rows, self.stem_sums = {}, {}
         self.d_left, self.d_right = np.zeros_like(run.left), np.zeros_like(run.right)
 
-    def add(self, d, hidden, d_left, d_right):
-        """Add draw d, from what :meth:`Pass.hidden` gave and the gradients in its features."""
-        run, g, n_layers = self.run, self.g, self.run.a.n_layers
+    def add(self, d, g, hidden, d_left, d_right):
+        """Add draw d, from what :meth:`Pass.hidden` gave and the gradients in its features.
+
+        Draws may be added side by side. ``g``, views of a gradient of the draw's own, takes what
+        no other draw has a part in.
+        """
+        run, n_layers = self.run, self.run.a.n_layers
         if not n_layers:
             self.d_left += d_left
             self.d_right += d_right
             return
         factors = [run.factors(c, k, d) for k, c in enumerate(hidden.conditionals)]
         parts = run.each_chunk(
-            lambda i, part: self._rows(d, i, part, hidden, factors, d_right[part])
+            lambda i, part: self._rows(d, i, part, hidden, factors, d_right[part]), run.inner
         )
         lengths, sums = (reduce(_add_all, layers) for layers in zip(*parts, strict=True))
         for k in range(n_layers - 1, -1, -1):
@@ -223,11 +237,11 @@ class HiddenAdjoint:
             d_draw += c.factor.T @ d_left
             d_factor = d_left @ factors[k].T
             if run.a.own_scale:
-                d_draw, more = self._mixture(c.mixture, k, d, d_draw)
+                d_draw, more = self._mixture(g, c.mixture, k, d, d_draw)
                 d_factor = d_factor + more
             self.d_factors[k][d] = d_draw
             if k == 0:
-                self.stem_factor = self.stem_factor + d_factor
+                self.stem_factors[d] = d_factor
                 return
             d_left, d_log_height = condition_adjoint(c, d_factor, sums[k])
             g["log_heights"][k] += d_log_height
@@ -248,8 +262,7 @@ class HiddenAdjoint:
                 rows, factors[k], run.row_noise(k, d, part), d_right
             )
             if k == 0:
-                stem, own = self.stem_rows[i], (d_weights, d_variance)
-                self.stem_rows[i] = own if stem is None else _add_all(stem, own)
+                self.stem_rows[d, i] = d_weights, d_variance
                 sums[0] = d_draw
                 return lengths, sums
             d_right, sums[k] = condition_rows_adjoint(
@@ -257,11 +270,11 @@ class HiddenAdjoint:
             )
             right = rows.right
 
-    def _mixture(self, m, k, d, d_draw):
+    def _mixture(self, g, m, k, d, d_draw):
         """Pass on through a scale mixture: to S, to its parameters, and to L."""
-        run, g, draws = self.run, self.g, self.run.draws[k]
+        run, draws = self.run, self.run.draws[k]
         value, d_divergence, d_ratio = mixed_divergence(m, draws.parameters, run.a.freedom)
-        self.loss += value / (self.n_total * run.n_draws)
+        self.losses[d] += value / (self.n_total * run.n_draws)
         weight = self.weight / (self.n_total * run.n_draws)
         for name in run.a.layer_names:
             g[f"{name}_{k}"] += weight * d_divergence[name]
@@ -272,17 +285,29 @@ class HiddenAdjoint:
         g[f"scale_logit_{k}"] += d_logit
         return m.ratio.T @ d_draw, d_factor
 
-    def finish(self):
+    def gather(self):
+        """Sum what waits of the draws that were added, in their order."""
+        for d, i in sorted(self.stem_rows):
+            own = self.stem_rows.pop((d, i))
+            known = self.stem_sums.get(i)
+            self.stem_sums[i] = own if known is None else _add_all(known, own)
+
+    def finish(self, g):
         """Add the divergences of the hidden layers, and pass on what draws share.
+
+        Parameters
+        ----------
+        g : dict of str to ndarray
+            Views of the whole gradient.
 
         Returns
         -------
         divergence : float
             Of all hidden layers, a row.
         """
-        run, g, p = self.run, self.g, self.run.p
+        run, p = self.run, self.run.p
         if run.a.n_layers:
-            self._stem()
+            self._stem(g)
         g["inducing"] += self.d_left * np.exp(-p["log_length_scales"])
         g["log_length_scales"] -= (self.d_left * run.left).sum(axis=0)
         g["log_length_scales"] -= (self.d_right * run.right).sum(axis=0)
@@ -299,20 +324,21 @@ class HiddenAdjoint:
                 g[f"{name}_{k}"] += self.weight / self.n_total * part
 
         run.workers.run(layer, len(values))
-        return sum((value / self.n_total for value in values), start=self.loss)
+        return sum((value / self.n_total for value in values), start=sum(self.losses.tolist()))
 
-    def _stem(self):
+    def _stem(self, g):
         run = self.run
 
         def piece(i, part):
             self.d_right[part], sums = condition_rows_adjoint(
-                run.stem, run.stem_rows[i], *self.stem_rows[i]
+                run.stem, run.stem_rows[i], *self.stem_sums[i]
             )
             return sums
 
-        sums = reduce(add, run.each_chunk(piece))
-        self.d_left, d_log_height = condition_adjoint(run.stem, self.stem_factor, sums)
-        self.g["log_heights"][0] += d_log_height
+        sums = reduce(add, run.each_chunk(piece, run.workers))
+        factor = reduce(add, self.stem_factors)
+        self.d_left, d_log_height = condition_adjoint(run.stem, factor, sums)
+        g["log_heights"][0] += d_log_height
 
 
 def _add_all(left, right):

@@ -37,6 +37,16 @@ class Workers:
             self._pool.shutdown()
             self._pool = None
 
+    def map(self, piece, n_pieces):
+        """Results of ``piece(i)`` for each ``i`` below ``n_pieces``, in that order."""
+        out = [None] * n_pieces
+
+        def work(i):
+            out[i] = piece(i)
+
+        self.run(work, n_pieces)
+        return out
+
     def run(self, piece, n_pieces):
         """Call ``piece(i)`` for each ``i`` below ``n_pieces``: in any order, some side by side."""
         numbers = count()
