@@ -64,7 +64,7 @@ class Inference(GradientModel):
         self.prior_scale = model.prior_scale
         blocks = {name: int(np.prod(s)) for name, s in sizes.shapes().items()}
         blocks = {k: size for k, size in blocks.items() if size}
-        rates = dict.fromkeys(blocks, self._rate(sizes.n_layers))
+        rates = dict.fromkeys(blocks, self.rate)
         for k in blocks:
             if k in self.frozen or k.startswith("scale_base"):
                 rates[k] = 0.0
@@ -82,9 +82,6 @@ class Inference(GradientModel):
             self.held_out_weights = held_out[2]
             seed = int(generator.integers(2**32))
             self.score_noise = draw_noise(sizes, np.random.default_rng(seed), 10, 1)
-
-    def _rate(self, n_layers):
-        return self.rate
 
     def loss_and_gradient(self, rows):
         return self._bound(rows)
@@ -156,21 +153,6 @@ class NaturalInference(Inference):
         loss, gradient = self._bound(rows, sites)
         sites.step(self.sizes.views(self.theta), self.part)
         return loss, gradient
-
-
-class BatchInference(NaturalInference):
-    """The same by many small batches of rows with Gaussian noise.
-
-    What counts is how far the hidden layers move, the number of steps times their size; pseudo-
-    observations that remember some ten batches let the steps be large.
-    """
-
-    rate = 4.0
-    natural_rate = 10.0
-
-    def _rate(self, n_layers):
-        # Steps of this size undo the start of a model of five layers.
-        return self.rate * min(1.0, 2.0 / max(1, n_layers))
 
 
 class ExactInference(Inference):

@@ -9,7 +9,6 @@ import numpy as np
 from skbayesnn._validation import BOOLEAN, N_JOBS, Interval, Options, positive
 from skbayesnn.base import POINT_ESTIMATES
 from skbayesnn.dwp.inference import (
-    BatchInference,
     ExactInference,
     Inference,
     NaturalInference,
@@ -54,8 +53,6 @@ _BATCHES = Automatic(
     steps_a_score=50,
 )  # fmt: skip
 _WHOLE = replace(_BATCHES, n_steps=800)
-# Where a sparse output follows, larger ones.
-_FIRST = replace(_BATCHES, n_steps=8_000)
 # An exact output takes all rows in every step: so many, and so many a hidden layer at least.
 _EXACT = replace(_WHOLE, least_epochs=1)
 _EXACT_STEPS, _EXACT_LAYER_STEPS = 250, 100
@@ -63,7 +60,7 @@ _EXACT_STEPS, _EXACT_LAYER_STEPS = 250, 100
 _CLASSES = replace(_BATCHES, batch_size=1000, least_epochs=20)
 _CLASS_STEPS = 200
 # The same through some of the rows, of all rows or as many at a time as this.
-_SPARSE_STEPS, _LAYER_STEPS, _SPARSE_BATCH = 100, 50, 12_000
+_SPARSE_STEPS, _LAYER_STEPS, _SPARSE_BATCH = 200, 100, 12_000
 # They take one epoch of so many that max_iter allows.
 _SPARSE_PART = 3
 
@@ -146,16 +143,15 @@ def make_plan(estimator, X, stream=False):
         # The last steps are too small for their noise to count much.
         return Plan(output, n_inducing, [Phase(ExactInference, chosen, {"late": 0.01})])
     size = _BATCHES.batch_size if isinstance(estimator.batch_size, str) else estimator.batch_size
+    automatic = _WHOLE if size >= n else _BATCHES
     if output == "inducing":
-        automatic = _WHOLE if size >= n else _BATCHES
         return Plan(output, n_inducing, [Phase(Inference, settings(automatic))])
     first, last = estimator.max_iter, estimator.max_iter
     if not isinstance(last, str):
         last //= _SPARSE_PART
         first -= last
     # The many draws of the last steps are for the last phase.
-    automatic = _WHOLE if size >= n else _FIRST
-    phases = [Phase(BatchInference, settings(automatic, max_iter=first), {"late": 0.0})]
+    phases = [Phase(Inference, settings(automatic, max_iter=first), {"late": 0.0})]
     if last:
         size = -(-n // -(-n // _SPARSE_BATCH))  # of all batches, so that none is small
         n_steps = max(_SPARSE_STEPS, _LAYER_STEPS * estimator.n_layers)

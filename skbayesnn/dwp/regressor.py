@@ -83,17 +83,16 @@ class DeepWishartRegressor(
         Posterior draws that predictions mix.
     learning_rate : float, default=0.01
         Of Adam, at the start; twice that with an exact output or in steps through 256 rows, whose
-        gradients are of all rows, four times in the small batches before the latter
-        (8 over the number of layers, where there are more than two).
+        gradients are of all rows.
     schedule : {"cosine", "constant", "drop"}, default="cosine"
         How the learning rate falls over the epochs; "drop" is to a tenth after three quarters.
     max_iter : int or "auto", default="auto"
         Epochs: passes over the rows. With an exact output an epoch is a step, and "auto" takes
         250, or 100 a hidden layer where that is more. Else it takes as many as make 800 steps
-        with one batch an epoch, 10,000 with several (8,000 where a sparse output follows), but at
-        least 20. With a sparse output, a third of ``max_iter`` is for the steps through 256 rows,
-        of up to 12,000 rows each (0.2 GB); "auto" then adds as many epochs as make 100 such
-        steps, or 50 a hidden layer where that is more.
+        with one batch an epoch, 10,000 with several, but at least 20. With a sparse output, a
+        third of ``max_iter`` is for the steps through 256 rows, of up to 12,000 rows each
+        (0.2 GB); "auto" then adds as many epochs as make 200 such steps, or 100 a hidden layer
+        where that is more.
     batch_size : int or "auto", default="auto"
         Rows a step. "auto" takes 500; an exact output takes all.
     early_stopping : bool or "auto", default="auto"
