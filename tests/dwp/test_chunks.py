@@ -37,11 +37,11 @@ def test_chunks_are_all_rows_in_order(n_rows):
     assert len(parts) == 1 or max(sizes) <= CHUNK
 
 
-def objectives(a):
+def objectives(a, n_draws=2):
     """The bound, and the objective through four of the rows, as functions of threads."""
-    theta, X, Y, noise = random_model(a, n_rows=10)
+    theta, X, Y, noise = random_model(a, n_rows=10, n_draws=n_draws)
     weights = np.linspace(0.5, 2.0, 10)
-    every_row = draw_noise(a, np.random.default_rng(1), 2, 10)
+    every_row = draw_noise(a, np.random.default_rng(1), n_draws, 10)
     points = np.array([0, 3, 4, 8])
 
     def bound(workers):
@@ -82,9 +82,11 @@ def test_gradients_through_chunks(name, small_chunks):
             )  # fmt: skip
 
 
+@pytest.mark.parametrize("n_draws", [1, 2, 6])
 @pytest.mark.parametrize("name", SMALL)
-def test_threads_change_no_bit(name, small_chunks):
-    _, functions = objectives(SMALL[name])
+def test_threads_change_no_bit(name, n_draws, small_chunks):
+    """They share the rows of one draw, or several draws."""
+    _, functions = objectives(SMALL[name], n_draws)
     for function in functions:
         results = []
         for n_threads in (1, 2, 3):
