@@ -15,6 +15,7 @@ from skbayesnn.dwp.fitting import Training
 from skbayesnn.dwp.plan import CONSTRAINTS
 from skbayesnn.dwp.scales import ClassScales
 from skbayesnn.numerics.threads import one_blas_thread
+from skbayesnn.numerics.workers import Workers
 
 
 class DeepWishartClassifier(
@@ -79,6 +80,9 @@ class DeepWishartClassifier(
     normalize_X : bool, default=True
         Standardise the inputs inside. Length scales are fitted either way; without, the prior
         that they start from and the steps of training are in the units of X.
+    n_jobs : int or None, default=None
+        Cores to use; None for one, or what a joblib context says. The result does not depend on
+        it. Rows of a step share them where there are more than 1500, draws in predictions.
     random_state : int, numpy.random.RandomState or None, default=None
         Seed of all that is random. Rows for the start, draws, batches, the draws that
         predictions mix.
@@ -157,6 +161,7 @@ class DeepWishartClassifier(
         n_iter_no_change: int | Literal["auto"] = "auto",
         tol: float = 0.0,
         normalize_X: bool = True,
+        n_jobs: int | None = None,
         random_state: Seed = None,
     ) -> None:
         self.n_layers = n_layers
@@ -174,6 +179,7 @@ class DeepWishartClassifier(
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
         self.normalize_X = normalize_X
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     @with_callbacks
@@ -240,7 +246,8 @@ class DeepWishartClassifier(
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        return self._model.probabilities(X)
+        with Workers(self.n_jobs) as workers:
+            return self._model.probabilities(X, workers)
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Most probable class.

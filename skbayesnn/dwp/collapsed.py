@@ -21,17 +21,22 @@ features are a smooth map given those of the inducing points, which are paramete
 of :mod:`skbayesnn.dwp.objective`, a sum over rows, needs the marginals alone and stays below.
 """
 
+from functools import reduce
+from operator import add
+
 import numpy as np
 from scipy.linalg import blas, lapack
 
-from skbayesnn.dwp.factors import cholesky, cholesky_adjoint, inverse, multiply_lower
+from skbayesnn.dwp.factors import cholesky, cholesky_adjoint, inverse
 from skbayesnn.dwp.kernels import (
     squared_exponential,
     squared_exponential_adjoint,
     symmetric_adjoint,
 )
 from skbayesnn.dwp.likelihoods import LOG_2PI
-from skbayesnn.dwp.objective import HiddenAdjoint, Pass
+from skbayesnn.dwp.passes import HiddenAdjoint, Pass, chunks
+from skbayesnn.dwp.triangular import multiply_lower
+from skbayesnn.numerics.workers import ALONE
 
 JITTER = 1e-10
 """Least noise variance, as a part of the height: what is added to every noise variance."""
@@ -101,7 +106,7 @@ def evidence(features, Y, weights, log_height, log_noise):
     return loss, d_features, d_log_height, d_log_noise, n_failures
 
 
-def sparse_evidence(features, Y, weights, points, log_height, log_noise):
+def sparse_evidence(features, Y, weights, points, log_height, log_noise, workers=ALONE):
     """Lower bound of the evidence through some of the rows (Titsias, 2009), with its gradients.
 
     With L L' the covariance of the points, A = L⁻¹ K_mn K_nm L⁻¹' and B = A + σ² I,
@@ -122,6 +127,8 @@ def sparse_evidence(features, Y, weights, points, log_height, log_noise):
     log_height : float
     log_noise : ndarray of shape (n_targets,)
         Log noise variances.
+    workers : Workers, default=ALONE
+        Threads that share the rows.
 
     Returns
     -------
@@ -134,15 +141,25 @@ def sparse_evidence(features, Y, weights, points, log_height, log_noise):
     Y = roots * Y
     some = features[points]
     gram = squared_exponential(some, some, log_height)
-    cross = squared_exponential(features, some, log_height)
     factor, added, n_failures = cholesky(gram, SPARSE_JITTER)
     inv = inverse(factor)
-    whitened = multiply_lower(inv, roots * cross)
-    products = whitened.T @ whitened
-    totals = whitened.T @ Y
+    parts = chunks(len(features))
+    crosses, rows, sums = [None] * len(parts), [None] * len(parts), [None] * len(parts)
+
+    def whiten(i):
+        part = parts[i]
+        crosses[i] = squared_exponential(features[part], some, log_height)
+        rows[i] = whitened = multiply_lower(inv, roots[part] * crosses[i])
+        sums[i] = whitened.T @ whitened, whitened.T @ Y[part]
+
+    workers.run(whiten, len(parts))
+    products, totals = (sum(each[1:], start=each[0]) for each in zip(*sums, strict=True))
     rest = n * height - products.trace()
     loss, d_height, d_log_noise = 0.5 * n * n_targets * LOG_2PI, 0.0, np.empty(n_targets)
-    d_products, d_totals = np.zeros((m, m)), np.empty((m, n_targets))
+    # In the whitened rows W (each times the root of its weight) the gradient is W d_whitened +
+    # Y d_totals', and K_nm = W L'. The product of d_whitened and A needs none: A = B − σ² I.
+    d_whitened, d_totals = np.zeros((m, m)), np.empty((m, n_targets))
+    d_inner = np.zeros((m, m))
     for t in range(n_targets):
         noise, total = np.exp(log_noise[t]), totals[:, t]
         regular = products.copy()
@@ -155,27 +172,53 @@ def sparse_evidence(features, Y, weights, points, log_height, log_noise):
         squares = Y[:, t] @ Y[:, t] - total @ b
         loss += np.log(np.diagonal(root)).sum()
         loss += 0.5 * ((n - m) * log_noise[t] + (squares + rest) / noise)
-        part = inv_regular + np.outer(b / noise, b)
-        part.ravel()[:: m + 1] -= 1.0 / noise
-        d_products += 0.5 * part
-        d_totals[:, t] = -b / noise
+        scaled = b / noise
+        d_whitened += inv_regular + np.outer(scaled, b)
+        d_whitened.ravel()[:: m + 1] -= 1.0 / noise
+        d_totals[:, t] = -scaled
+        d_inner -= noise * inv_regular + np.outer(scaled, noise * b)
+        d_inner -= products / noise
+        d_inner.ravel()[:: m + 1] += 1.0
         d_height += 0.5 * n / noise
         d_log_noise[t] = 0.5 * (noise * inv_regular.trace() + b @ b + n - m)
         d_log_noise[t] -= 0.5 * (squares + rest) / noise
-    # In the whitened rows W (each times the root of its weight) it is
-    # 2 W d_products + Y d_totals', and K_nm = W L'.
-    d_factor = -inv.T @ (2.0 * d_products @ products + d_totals @ totals.T)
-    d_cross = roots * (whitened @ (2.0 * d_products @ inv) + Y @ (d_totals.T @ inv))
+    # Symmetric matrices: their rows times L⁻¹ are what is wanted, or its transpose.
+    d_factor = -multiply_lower(inv, d_inner, transposed=True).T
+    outer = multiply_lower(inv, d_whitened, transposed=True)
+    d_totals = d_totals.T @ inv
+    d_features = np.empty_like(features)
+
+    def back(i):
+        part = parts[i]
+        d_cross = rows[i] @ outer
+        d_cross += Y[part] @ d_totals
+        d_cross *= roots[part]
+        d_features[part], *own = squared_exponential_adjoint(
+            features[part], some, crosses[i], d_cross
+        )
+        sums[i] = own
+
+    workers.run(back, len(parts))
     d_gram = cholesky_adjoint(factor, inv, d_factor)
     d_log_height = height * d_height + added * d_gram.trace()
-    d_some, part = symmetric_adjoint(some, gram, d_gram)
-    d_features, more, rows_part = squared_exponential_adjoint(features, some, cross, d_cross)
+    d_some, height_part = symmetric_adjoint(some, gram, d_gram)
+    more, rows_part = (sum(each[1:], start=each[0]) for each in zip(*sums, strict=True))
     np.add.at(d_features, points, d_some + more)
-    return loss, d_features, d_log_height + part + rows_part, d_log_noise, n_failures
+    return loss, d_features, d_log_height + height_part + rows_part, d_log_noise, n_failures
 
 
 def collapsed_loss_and_gradient(
-    sizes, theta, X, Y, weights, noise, prior_weight=1.0, *, n_total=None, points=None
+    sizes,
+    theta,
+    X,
+    Y,
+    weights,
+    noise,
+    prior_weight=1.0,
+    *,
+    n_total=None,
+    points=None,
+    workers=ALONE,
 ):
     """Minus the objective a row, with its gradient.
 
@@ -195,6 +238,8 @@ def collapsed_loss_and_gradient(
         Rows that the divergences are weighed against; by default the sum of the weights.
     points : ndarray of shape (m,) of int, optional
         Rows through which the output sees the others; by default it is exact.
+    workers : Workers, default=ALONE
+        Threads that share the draws, or the rows of the only one.
 
     Returns
     -------
@@ -204,24 +249,28 @@ def collapsed_loss_and_gradient(
         Factorisations that needed more jitter.
     """
     a, p = sizes, sizes.views(theta)
-    gradient = np.zeros(theta.size)
-    g = a.views(gradient)
-    run = Pass(a, p, X, noise)
+    run = Pass(a, p, X, noise, workers)
     total = weights.sum()
-    hidden = HiddenAdjoint(run, g, n_total or total, prior_weight)
-    share, loss, n_failures = 1.0 / (run.n_draws * total), 0.0, 0
-    for d in range(run.n_draws):
-        conditionals, left, right = run.hidden(d)
+    hidden = HiddenAdjoint(run, n_total or total, prior_weight)
+    share = 1.0 / (run.n_draws * total)
+
+    def draw(d):
+        gradient = np.zeros(theta.size)
+        g = a.views(gradient)
+        layers = run.hidden(d)
+        rows = layers.right, Y, weights
         scales = p["log_heights"][-1], p["log_noise"]
         if points is None:
-            parts = evidence(right, Y, weights, *scales)
+            parts = evidence(*rows, *scales)
         else:
-            parts = sparse_evidence(right, Y, weights, points, *scales)
-        value, d_right, d_log_height, d_log_noise, failures = parts
-        n_failures += failures
-        loss += share * value
+            parts = sparse_evidence(*rows, points, *scales, run.inner)
+        value, d_right, d_log_height, d_log_noise, n_failures = parts
         g["log_heights"][-1] += share * d_log_height
         g["log_noise"] += share * d_log_noise
-        hidden.add(d, conditionals, left, right, np.zeros_like(left), share * d_right)
-    loss += hidden.finish()
-    return loss, gradient, run.n_failures + n_failures
+        hidden.add(d, g, layers, np.zeros_like(layers.left), share * d_right)
+        return share * value, gradient, n_failures
+
+    losses, gradients, failures = zip(*run.each_draw(draw, hidden.gather), strict=True)
+    gradient = reduce(add, gradients)
+    loss = sum(losses) + hidden.finish(a.views(gradient))
+    return loss, gradient, run.n_failures + sum(failures)

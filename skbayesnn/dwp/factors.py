@@ -127,23 +127,3 @@ def _triangles(n):
     lower = np.asfortranarray(np.tri(n))
     halved = np.asfortranarray(lower - 0.5 * np.eye(n))
     return lower, halved
-
-
-def multiply_lower(factor, rows, transposed=False):
-    """Product of a lower triangular matrix with every row of ``rows`` (m, n), in place.
-
-    Parameters
-    ----------
-    factor : ndarray of shape (n, n)
-        Lower triangular, Fortran order.
-    rows : ndarray of shape (m, n)
-        C order; row i becomes ``factor @ row``, or ``factor.T @ row``.
-    transposed : bool
-
-    Returns
-    -------
-    rows : ndarray of shape (m, n)
-        The same memory.
-    """
-    out = blas.dtrmm(1.0, factor, rows.T, lower=1, trans_a=int(transposed), overwrite_b=1)
-    return out.T

@@ -8,6 +8,7 @@ from skbayesnn.dwp.inference import Inference, SparseInference
 from skbayesnn.dwp.model import Model
 from skbayesnn.dwp.plan import make_plan
 from skbayesnn.numerics.random import spawn_generators
+from skbayesnn.numerics.workers import Workers
 from skbayesnn.training.loop import CallbackTasks, train
 from skbayesnn.training.settings import copies, hold_out, holds_out
 
@@ -43,20 +44,32 @@ class Training:
         shown = y if labels is None else labels
         tasks = CallbackTasks(self, X, shown, plan.n_epochs, self._fitted_so_far)
         self.loss_curve_, self.validation_scores_, self.n_iter_ = [], [], 0
+        with Workers(self.n_jobs) as workers:
+            self._train(plan, rows, held_out, generators[4], tasks, workers)
+        self.n_samples_seen_ = _number(rows[2].sum())
+        self._adam = None  # a stream that goes on from here starts with fresh moments
+        if plan.output == "sparse" or held_out is not None:
+            with Workers(self.n_jobs) as workers:
+                self._model.condition_on(*everything, plan.output, workers)
+        self._publish()
+        tasks.finish()
+
+    def _train(self, plan, rows, held_out, generator, tasks, workers):
+        """All phases of the plan."""
         for phase in plan.phases:
             settings = phase.settings
             if phase.inference is SparseInference:  # what callbacks predict with from now on
-                self._model.condition_on(*rows, "sparse")
+                self._model.condition_on(*rows, "sparse", workers)
             inference = phase.inference(
                 self._model, *rows,
                 rows[2].sum(), self.n_draws, settings.n_epochs * settings.n_batches,
-                held_out=held_out, **phase.options,
+                held_out=held_out, workers=workers, **phase.options,
             )  # fmt: skip
             record = train(
                 inference,
                 n_epochs=settings.n_epochs,
                 learning_rate=self.learning_rate,
-                generator=generators[4],
+                generator=generator,
                 batch_size=settings.batch_size,
                 schedule=self.schedule,
                 early_stopping=settings.early_stopping,
@@ -66,15 +79,9 @@ class Training:
                 callbacks=tasks,
             )
             self._record(record)
-            inference.warn(stacklevel=4)
+            inference.warn(stacklevel=5)
             if record.stopped_by_callback:
                 break
-        self.n_samples_seen_ = _number(rows[2].sum())
-        self._adam = None  # a stream that goes on from here starts with fresh moments
-        if plan.output == "sparse" or held_out is not None:
-            self._model.condition_on(*everything, plan.output)
-        self._publish()
-        tasks.finish()
 
     def _fit_batch(self, X, y, weights, first):
         scales = self._scales(X, y, weights) if first else self._model.scales
@@ -97,14 +104,15 @@ class Training:
         )  # fmt: skip
         if self._adam is not None:
             inference.adam = copy.deepcopy(self._adam)
-        record = train(
-            inference,
-            n_epochs=1,
-            learning_rate=self.learning_rate,
-            generator=self._model.generator,
-            batch_size=settings.batch_size,
-            schedule="constant",
-        )
+        with Workers(self.n_jobs) as inference.workers:
+            record = train(
+                inference,
+                n_epochs=1,
+                learning_rate=self.learning_rate,
+                generator=self._model.generator,
+                batch_size=settings.batch_size,
+                schedule="constant",
+            )
         self._adam = inference.adam
         self._record(record)
         self._publish()

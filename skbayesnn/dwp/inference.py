@@ -10,16 +10,14 @@ from skbayesnn.dwp.prediction import ExactOutput, InducingOutput, SparseOutput
 from skbayesnn.dwp.sites import Sites
 from skbayesnn.dwp.sizes import draw_noise
 from skbayesnn.dwp.start import relevance_prior
+from skbayesnn.numerics.workers import ALONE
 from skbayesnn.training.loop import GradientModel
 
-POINTS = 400
+POINTS = 256
 """Rows that stand for the others in a step with a sparse output."""
 MATRIX_RATE = 0.1
 """Learning rate of A and B, as a part of that of the rest: their many elements move together,
 and at the full rate their noise undoes a deep model."""
-NATURAL_RATE = 40.0
-"""Part of the way to the best pseudo-observations of a batch that a step takes, over the learning
-rate."""
 FEW_INPUTS = 20
 """With more inputs, length scales and inducing inputs have a lower rate, in proportion: every
 coordinate moves as fast as those of inputs that matter, and the many together fit the noise."""
@@ -49,6 +47,8 @@ class Inference(GradientModel):
         from zero to one.
     held_out : tuple of three ndarrays, optional
         Rows to score: inputs, targets and weights.
+    workers : Workers, default=ALONE
+        Threads that share the rows of a step.
     """
 
     rate = 1.0
@@ -58,7 +58,7 @@ class Inference(GradientModel):
 
     def __init__(
         self, model, X, Y, weights, n_total, n_draws, n_steps, *,
-        late=0.02, annealed=0.1, held_out=None,
+        late=0.02, annealed=0.1, held_out=None, workers=ALONE,
     ):  # fmt: skip
         sizes, theta, generator = model.sizes, model.theta, model.generator
         self.prior_scale = model.prior_scale
@@ -73,7 +73,7 @@ class Inference(GradientModel):
             elif k in ("inducing", "log_length_scales"):
                 rates[k] *= min(1.0, FEW_INPUTS / sizes.n_inputs)
         super().__init__(theta, len(X), blocks, rates)
-        self.sizes, self.generator = sizes, generator
+        self.sizes, self.generator, self.workers = sizes, generator, workers
         self.X, self.Y, self.weights = X, Y, weights
         self.n_total, self.n_draws = n_total, n_draws
         self.late_from, self.annealed = (1 - late) * n_steps, annealed * n_steps
@@ -94,6 +94,7 @@ class Inference(GradientModel):
             loss_and_gradient(
                 self.sizes, self.theta, self.X[rows], self.Y[rows],
                 self.weights[rows] / self.weights.mean(), noise, self.n_total, weight, sites=sites,
+                workers=self.workers,
             )
         )  # fmt: skip
 
@@ -129,7 +130,7 @@ class Inference(GradientModel):
         if self.held_out is None:
             return None
         X, Y, _ = self.held_out
-        means, variances = self.output(self.score_noise).predict(X)
+        means, variances = self.output(self.score_noise).predict(X, self.workers)
         log_noise = self.sizes.views(self.theta)["log_noise"]
         return self.sizes.law.log_densities(means, variances, Y, log_noise, self.score_noise.nodes)
 
@@ -139,9 +140,12 @@ class NaturalInference(Inference):
 
     rate = 2.0
     frozen = "root", "values"
+    natural_rate = 40.0
+    """Part of the way to the best pseudo-observations of a batch that a step takes, over the
+    learning rate."""
 
     def epoch(self, order, batch_size, rate):
-        self.part = min(1.0, NATURAL_RATE * rate)
+        self.part = min(1.0, self.natural_rate * rate)
         return super().epoch(order, batch_size, rate)
 
     def loss_and_gradient(self, rows):
@@ -167,7 +171,7 @@ class ExactInference(Inference):
         return self._counted(
             collapsed_loss_and_gradient(
                 self.sizes, self.theta, X, Y, weights, noise, prior_weight,
-                n_total=self.n_total, points=self._points(len(X)),
+                n_total=self.n_total, points=self._points(len(X)), workers=self.workers,
             )
         )  # fmt: skip
 
@@ -182,7 +186,7 @@ class ExactInference(Inference):
 class SparseInference(ExactInference):
     """The same through some of the rows, anew in each step; rows may come in large batches."""
 
-    rate = 1.0
+    rate = 2.0
 
     def loss_and_gradient(self, rows):
         return self._collapsed(rows)

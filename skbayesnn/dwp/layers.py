@@ -5,16 +5,17 @@ needs is carried by features: F_i (P, ν) with G_ii = F_i F_i' for the inducing 
 for each row by itself a draw F_t (ν,) from its distribution given F_i.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
-from skbayesnn.dwp.factors import cholesky, cholesky_adjoint, inverse, multiply_lower
+from skbayesnn.dwp.factors import cholesky, cholesky_adjoint, inverse
 from skbayesnn.dwp.kernels import (
     squared_exponential,
     squared_exponential_adjoint,
     symmetric_adjoint,
 )
+from skbayesnn.dwp.triangular import multiply_lower
 
 JITTER = 1e-8
 """What is added to the diagonal of every Gram matrix, as a part of the height."""
@@ -26,20 +27,15 @@ class Conditional:
 
     Attributes
     ----------
-    left, right : ndarray of shapes (P, k) and (n, k)
-        Features of inducing points and of rows, in units of the length scale.
-    height : float
+    left : ndarray of shape (P, k)
+        Features of the inducing points, in units of the length scale.
+    log_height, height : float
     added : float
         Jitter on the diagonal.
     gram : ndarray of shape (P, P)
         Without jitter.
-    cross : ndarray of shape (n, P)
     factor, inverse : ndarray of shape (P, P)
         L with L L' = gram + jitter, and its inverse.
-    weights : ndarray of shape (n, P)
-        cross L'⁻¹.
-    variance : ndarray of shape (n,)
-        Of a row given the inducing values.
     n_failures : int
         How often the jitter had to grow.
     mixture : ScaleMixture or None
@@ -47,64 +43,131 @@ class Conditional:
     """
 
     left: np.ndarray
-    right: np.ndarray
+    log_height: float
     height: float
     added: float
     gram: np.ndarray
-    cross: np.ndarray
     factor: np.ndarray
     inverse: np.ndarray
-    weights: np.ndarray
-    variance: np.ndarray
     n_failures: int
     mixture: object = None
 
 
-def condition(left, right, log_height, jitter=JITTER):
+@dataclass
+class RowConditional:
+    """Some rows given the inducing points of a :class:`Conditional`.
+
+    Attributes
+    ----------
+    right : ndarray of shape (n, k)
+        Features of the rows, in units of the length scale.
+    cross : ndarray of shape (n, P)
+    weights : ndarray of shape (n, P)
+        cross L'⁻¹.
+    variance : ndarray of shape (n,)
+        Of a row given the inducing values.
+    """
+
+    right: np.ndarray
+    cross: np.ndarray
+    weights: np.ndarray
+    variance: np.ndarray
+
+
+@dataclass
+class RowSums:
+    """What rows add to the gradients of a layer.
+
+    Attributes
+    ----------
+    d_factors : ndarray of shape (P, r)
+        In the draw of S; zero where it is not a draw's.
+    products : ndarray of shape (P, P)
+        Minus that in L.
+    d_left : ndarray of shape (P, k)
+    d_variance, d_log_height : float
+        The sum of that in the variances, and that in the log height through the covariances.
+    """
+
+    d_factors: np.ndarray
+    products: np.ndarray
+    d_left: np.ndarray
+    d_variance: float
+    d_log_height: float
+
+    def __add__(self, other):
+        names = [field.name for field in fields(self)]
+        return RowSums(*(getattr(self, name) + getattr(other, name) for name in names))
+
+
+def condition(left, log_height, jitter=JITTER):
     """Compute a :class:`Conditional`."""
     gram = squared_exponential(left, left, log_height)
-    cross = squared_exponential(right, left, log_height)
     factor, added, n_failures = cholesky(gram, jitter)
-    inv = inverse(factor)
-    weights = multiply_lower(inv, cross.copy())
     height = np.exp(log_height)
+    return Conditional(left, log_height, height, added, gram, factor, inverse(factor), n_failures)
+
+
+def condition_rows(c, right):
+    """Compute a :class:`RowConditional` from features of shape (n, k)."""
+    cross = squared_exponential(right, c.left, c.log_height)
+    weights = multiply_lower(c.inverse, cross.copy())
     # The rows get the same jitter, which also keeps their variance away from zero.
-    variance = height + added - np.einsum("ij,ij->i", weights, weights)
-    return Conditional(
-        left, right, height, added, gram, cross, factor, inv, weights, variance, n_failures
-    )
+    variance = c.height + c.added - np.einsum("ij,ij->i", weights, weights)
+    return RowConditional(right, cross, weights, variance)
 
 
-def condition_adjoint(c, d_factor, d_weights, d_variance):
+def condition_rows_adjoint(c, rows, d_weights, d_variance, d_factors=0.0):
+    """Gradients of :func:`condition_rows`.
+
+    Parameters
+    ----------
+    c : Conditional
+    rows : RowConditional
+    d_weights : ndarray of shape (n, P)
+        Overwritten.
+    d_variance : ndarray of shape (n,)
+    d_factors : ndarray of shape (P, r)
+        Goes into the sums as it is.
+
+    Returns
+    -------
+    d_right : ndarray of shape (n, k)
+    sums : RowSums
+        For :func:`condition_adjoint`.
+    """
+    d_weights -= rows.weights * (2.0 * d_variance)[:, None]
+    d_cross = multiply_lower(c.inverse, d_weights, transposed=True)
+    products = d_cross.T @ rows.weights
+    d_right, d_left, part = squared_exponential_adjoint(rows.right, c.left, rows.cross, d_cross)
+    return d_right, RowSums(d_factors, products, d_left, d_variance.sum(), part)
+
+
+def condition_adjoint(c, d_factor, sums):
     """Gradients of :func:`condition`.
 
     Parameters
     ----------
     c : Conditional
     d_factor : ndarray of shape (P, P)
-        Above the diagonal not used; overwritten.
-    d_weights : ndarray of shape (n, P)
-        Overwritten.
-    d_variance : ndarray of shape (n,)
+        But for what rows add; above the diagonal not used.
+    sums : RowSums
+        Of all rows.
 
     Returns
     -------
-    d_left, d_right : ndarray of shapes (P, k) and (n, k)
+    d_left : ndarray of shape (P, k)
     d_log_height : float
     """
-    d_weights -= c.weights * (2.0 * d_variance)[:, None]
-    d_cross = multiply_lower(c.inverse, d_weights, transposed=True)
-    d_factor -= d_cross.T @ c.weights
-    d_gram = cholesky_adjoint(c.factor, c.inverse, d_factor)
-    d_log_height = (c.height + c.added) * d_variance.sum() + c.added * d_gram.trace()
+    d_gram = cholesky_adjoint(c.factor, c.inverse, d_factor - sums.products)
+    d_log_height = (c.height + c.added) * sums.d_variance + c.added * d_gram.trace()
     d_left, part = symmetric_adjoint(c.left, c.gram, d_gram)
     d_log_height += part
-    d_right, more, part = squared_exponential_adjoint(c.right, c.left, c.cross, d_cross)
-    return d_left + more, d_right, d_log_height + part
+    return d_left + sums.d_left, d_log_height + sums.d_log_height
 
 
-def features(c, factors, noise):
-    """Features of a hidden layer.
+def features(c, factors, freedom):
+    """Features of the inducing points after a hidden layer.
 
     Parameters
     ----------
@@ -112,36 +175,44 @@ def features(c, factors, noise):
         Of one column of the features.
     factors : ndarray of shape (P, r)
         A draw of S: F_i = L S.
-    noise : ndarray of shape (n, ν)
-        Standard normal variables; ν ≥ r, columns beyond r have F_i = 0.
+    freedom : int
+        ν ≥ r; columns beyond r are 0.
 
     Returns
     -------
-    inducing, rows : ndarray of shapes (P, ν) and (n, ν)
+    inducing : ndarray of shape (P, ν)
     """
-    extra = noise.shape[1] - factors.shape[1]
-    inducing = c.factor @ factors
-    rows = np.sqrt(c.variance)[:, None] * noise
-    if extra:
-        rows[:, : factors.shape[1]] += c.weights @ factors
-        return np.pad(inducing, ((0, 0), (0, extra))), rows
-    rows += c.weights @ factors
-    return inducing, rows
+    return np.pad(c.factor @ factors, ((0, 0), (0, freedom - factors.shape[1])))
 
 
-def features_adjoint(c, factors, noise, d_inducing, d_rows):
-    """Gradients of :func:`features`.
+def row_features(rows, factors, noise):
+    """Features of rows after a hidden layer.
+
+    Parameters
+    ----------
+    rows : RowConditional
+    factors : ndarray of shape (P, r)
+    noise : ndarray of shape (n, ν)
+        Standard normal variables.
+
+    Returns
+    -------
+    right : ndarray of shape (n, ν)
+    """
+    right = np.sqrt(rows.variance)[:, None] * noise
+    right[:, : factors.shape[1]] += rows.weights @ factors
+    return right
+
+
+def row_features_adjoint(rows, factors, noise, d_right):
+    """Gradients of :func:`row_features`.
 
     Returns
     -------
     d_factors : ndarray of shape (P, r)
-    d_factor : ndarray of shape (P, P)
     d_weights : ndarray of shape (n, P)
     d_variance : ndarray of shape (n,)
     """
-    rank = factors.shape[1]
-    d_variance = np.einsum("ij,ij->i", d_rows, noise) * (0.5 / np.sqrt(c.variance))
-    d_rows, d_inducing = d_rows[:, :rank], d_inducing[:, :rank]
-    d_factors = c.weights.T @ d_rows
-    d_factors += c.factor.T @ d_inducing
-    return d_factors, d_inducing @ factors.T, d_rows @ factors.T, d_variance
+    d_variance = np.einsum("ij,ij->i", d_right, noise) * (0.5 / np.sqrt(rows.variance))
+    d_right = d_right[:, : factors.shape[1]]
+    return rows.weights.T @ d_right, d_right @ factors.T, d_variance

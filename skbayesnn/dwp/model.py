@@ -10,6 +10,7 @@ from skbayesnn.dwp.prediction import BLOCK, ExactOutput, InducingOutput, SparseO
 from skbayesnn.dwp.pseudo_observations import start_output
 from skbayesnn.dwp.sizes import LayerSizes, draw_noise
 from skbayesnn.dwp.start import start
+from skbayesnn.numerics.workers import ALONE
 
 MOST_FREEDOM = 20
 """Degrees of freedom at most where they are not given: of a hundred inputs few matter."""
@@ -80,7 +81,7 @@ class Model:
     def _make_output(self):
         return self.kind(self.sizes, self.theta, self.noise, *self.rows)
 
-    def condition_on(self, X, Y, weights, output):
+    def condition_on(self, X, Y, weights, output, workers=ALONE):
         """Predict from what these rows say, as the output knows of it.
 
         "exact": all of it. "sparse": through some of them, with the noise that is best then.
@@ -91,7 +92,7 @@ class Model:
         elif output == "sparse":
             points = self.generator.choice(len(X), min(SPARSE_ROWS, len(X)), replace=False)
             self.kind, self.rows = SparseOutput, (X, Y, weights, np.sort(points))
-            self.parameters["log_noise"][:] = self._make_output().best_noise()
+            self.parameters["log_noise"][:] = self._make_output().best_noise(workers=workers)
         else:
             rows = X, Y, weights, weights.sum()
             start_output(self.sizes, self.parameters, *rows, self.generator)
@@ -125,16 +126,16 @@ class Model:
             out["noise_variance_"] = np.exp(p["log_noise"]) * scales.y_scale**2
         return out
 
-    def mixtures(self, X):
+    def mixtures(self, X, workers=ALONE):
         """Predictive mixtures, one a target, at rows of X in their own units."""
-        means, variances = self.output.predict(self.scales.inputs(X))
+        means, variances = self.output.predict(self.scales.inputs(X), workers)
         return self.scales.mixtures(means, variances, np.exp(self.parameters["log_noise"]))
 
-    def probabilities(self, X):
+    def probabilities(self, X, workers=ALONE):
         """Class probabilities at rows of X in their own units."""
         parts = [
             self.sizes.law.probabilities(
-                *self.output.predict(self.scales.inputs(X[i : i + BLOCK])),
+                *self.output.predict(self.scales.inputs(X[i : i + BLOCK]), workers),
                 self.scales.n_classes,
                 self.noise.nodes,
             )

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from skbayesnn._validation import BOOLEAN, Interval, Options, positive
+from skbayesnn._validation import BOOLEAN, N_JOBS, Interval, Options, positive
 from skbayesnn.base import POINT_ESTIMATES
 from skbayesnn.dwp.inference import (
     ExactInference,
@@ -32,6 +32,7 @@ CONSTRAINTS = {
     "degrees_of_freedom": [positive(Integral), Options((None,))],
     "n_draws": [positive(Integral)],
     "n_posterior_draws": [positive(Integral)],
+    "n_jobs": N_JOBS,
 }
 REGRESSION_CONSTRAINTS = {
     **CONSTRAINTS,
@@ -59,7 +60,7 @@ _EXACT_STEPS, _EXACT_LAYER_STEPS = 250, 100
 _CLASSES = replace(_BATCHES, batch_size=1000, least_epochs=20)
 _CLASS_STEPS = 200
 # The same through some of the rows, of all rows or as many at a time as this.
-_SPARSE_STEPS, _LAYER_STEPS, _SPARSE_BATCH = 400, 200, 12_000
+_SPARSE_STEPS, _LAYER_STEPS, _SPARSE_BATCH = 200, 100, 12_000
 # They take one epoch of so many that max_iter allows.
 _SPARSE_PART = 3
 

@@ -9,10 +9,13 @@ from scipy.linalg import lapack
 from scipy.optimize import minimize_scalar
 
 from skbayesnn.dwp.collapsed import JITTER, SPARSE_JITTER
-from skbayesnn.dwp.factors import cholesky, inverse, multiply_lower, warn_of_jitter
+from skbayesnn.dwp.factors import cholesky, inverse, warn_of_jitter
 from skbayesnn.dwp.kernels import squared_exponential
 from skbayesnn.dwp.likelihoods import LOG_2PI
-from skbayesnn.dwp.objective import Pass, predict
+from skbayesnn.dwp.objective import predict
+from skbayesnn.dwp.passes import Pass
+from skbayesnn.dwp.triangular import multiply_lower
+from skbayesnn.numerics.workers import ALONE
 
 BLOCK = 2000
 """Rows that prediction handles at a time."""
@@ -65,13 +68,15 @@ class InducingOutput(_Output):
     def __init__(self, sizes, theta, noise):
         self.sizes, self.theta, self.noise = sizes, theta, noise
 
-    def predict(self, X):
+    def predict(self, X, workers=ALONE):
         """Mean and variance of the function, without noise.
 
         Parameters
         ----------
         X : ndarray of shape (n, n_inputs)
             Standardised.
+        workers : Workers, default=ALONE
+            Threads that share the draws.
 
         Returns
         -------
@@ -79,7 +84,7 @@ class InducingOutput(_Output):
         """
         parameters = self.sizes.views(self.theta)
         parts = [
-            predict(self.sizes, parameters, X[i : i + BLOCK], self.noise)
+            predict(self.sizes, parameters, X[i : i + BLOCK], self.noise, workers)
             for i in range(0, len(X), BLOCK)
         ]
         return tuple(np.concatenate(p, axis=2) for p in zip(*parts, strict=True))
@@ -122,13 +127,15 @@ class _RowsOutput(_Output):
     def __getstate__(self):
         return {**self.__dict__, "_cache": {}}
 
-    def predict(self, X):
+    def predict(self, X, workers=ALONE):
         """Mean and variance of the function, without noise.
 
         Parameters
         ----------
         X : ndarray of shape (n_new, n_inputs)
             Standardised.
+        workers : Workers, default=ALONE
+            Threads that share the draws.
 
         Returns
         -------
@@ -142,11 +149,12 @@ class _RowsOutput(_Output):
             Pass(a, parameters, X[i : i + BLOCK], self.noise) for i in range(0, len(X), BLOCK)
         ]
         means, variances = np.empty((2, self.n_draws, a.n_targets, len(X)))
-        for d in range(self.n_draws):
+
+        def draw(d):
             features, weights, roots = self._draw(d)
             begin = 0
             for block in blocks:
-                new = block.hidden(d)[2]
+                new = block.hidden(d).right
                 cross = squared_exponential(new, features, log_height)
                 part = slice(begin, begin + len(new))
                 means[d, :, part] = weights.T @ cross.T
@@ -155,11 +163,13 @@ class _RowsOutput(_Output):
                     explained = np.einsum("ij,ij->i", scores, scores)
                     variances[d, t, part] = np.maximum(height - explained, 1e-12 * height)
                 begin += len(new)
+
+        workers.run(draw, self.n_draws)
         return means, variances
 
     def _joint(self, d, run):
         """Mean, a root of the part of the prior covariance that is explained, and features."""
-        new = run.hidden(d)[2]
+        new = run.hidden(d).right
         features, weights, roots = self._draw(d)
         cross = squared_exponential(new, features, run.p["log_heights"][-1])
         return cross @ weights[:, 0], cross @ roots[0].T, new
@@ -188,7 +198,7 @@ class _RowsOutput(_Output):
         noise = self.noise.only(d)
         return np.concatenate(
             [
-                Pass(self.sizes, parameters, self.X[i : i + BLOCK], noise).hidden(0)[2]
+                Pass(self.sizes, parameters, self.X[i : i + BLOCK], noise).hidden(0).right
                 for i in range(0, len(self.X), BLOCK)
             ]
         )
@@ -259,7 +269,7 @@ class SparseOutput(_RowsOutput):
         values, vectors = np.linalg.eigh(products)
         return some, inv, np.maximum(values, 0), vectors, vectors.T @ totals, max(rest, 0)
 
-    def best_noise(self, n_draws=3):
+    def best_noise(self, n_draws=3, workers=ALONE):
         """Log noise variances that maximise the bound, for these draws and points.
 
         The evidence of a draw's rows is at least
@@ -271,16 +281,20 @@ class SparseOutput(_RowsOutput):
         Parameters
         ----------
         n_draws : int, default=3
+        workers : Workers, default=ALONE
+            Threads that share the draws.
 
         Returns
         -------
         log_noise : ndarray of shape (n_targets,)
         """
         parameters = self.sizes.views(self.theta)
-        parts = [
-            self._decompose(self._features(d, parameters), parameters)
-            for d in range(min(n_draws, self.n_draws))
-        ]
+        parts = [None] * min(n_draws, self.n_draws)
+
+        def draw(d):
+            parts[d] = self._decompose(self._features(d, parameters), parameters)
+
+        workers.run(draw, len(parts))
         squares, n = self.weights @ self.Y**2, self.weights.sum()
         out = parameters["log_noise"].copy()
         for t in range(len(out)):

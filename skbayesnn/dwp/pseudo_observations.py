@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from skbayesnn.dwp.objective import Pass, loss_and_gradient
+from skbayesnn.dwp.objective import loss_and_gradient
+from skbayesnn.dwp.passes import Pass
 from skbayesnn.dwp.sites import Sites
 from skbayesnn.dwp.sizes import draw_noise
 

@@ -61,6 +61,13 @@ class Sites:
         self.curvature += share * expected.curvature.sum(axis=0)
         self.n_rows += share * n_rows
 
+    def merge(self, other):
+        """Add the sums of others."""
+        self.precision += other.precision
+        self.shift += other.shift
+        self.curvature += other.curvature
+        self.n_rows += other.n_rows
+
     def step(self, parameters, part):
         """Move ``root`` and ``values`` by this part of the way; one is all of it.
 

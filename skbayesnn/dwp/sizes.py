@@ -1,6 +1,8 @@
 """What a deep Wishart process is made of: sizes, parameters by name, random numbers of a pass."""
 
 from dataclasses import dataclass
+from functools import cache
+from math import prod
 
 import numpy as np
 
@@ -87,20 +89,26 @@ class LayerSizes:
 
     def views(self, theta):
         """Parameters by name, as views of the flat vector."""
-        out, begin = {}, 0
-        for name, shape in self.shapes().items():
-            end = begin + int(np.prod(shape))
-            out[name] = theta[begin:end].reshape(shape)
-            begin = end
-        return out
+        return {name: theta[part].reshape(shape) for name, part, shape in _layout(self)}
 
     def size(self):
         """Length of the flat vector."""
-        return sum(int(np.prod(shape)) for shape in self.shapes().values())
+        return sum(prod(shape) for shape in self.shapes().values())
 
     def layer(self, parameters, k):
         """Parameters of hidden layer k, from 0, as :mod:`~skbayesnn.dwp.wishart` names them."""
         return {name: parameters[f"{name}_{k}"] for name in self.layer_names}
+
+
+@cache
+def _layout(sizes):
+    """Name, slice of the flat vector and shape of every parameter."""
+    out, begin = [], 0
+    for name, shape in sizes.shapes().items():
+        end = begin + prod(shape)
+        out.append((name, slice(begin, end), shape))
+        begin = end
+    return out
 
 
 @dataclass

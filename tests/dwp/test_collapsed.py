@@ -19,6 +19,7 @@ from skbayesnn.dwp.collapsed import (
     sparse_evidence,
 )
 from skbayesnn.dwp.kernels import squared_exponential
+from skbayesnn.dwp.passes import Pass
 from skbayesnn.dwp.plan import make_plan
 from skbayesnn.dwp.prediction import ExactOutput, SparseOutput
 from skbayesnn.dwp.sizes import LayerSizes
@@ -103,10 +104,10 @@ def test_objective_is_above_the_bound_of_pseudo_observations(n_layers):
     theta, X, Y, noise = random_model(a, n_draws=1)
     p = a.views(theta)
     p["inducing"][:] = X
-    _, left, right = ob.Pass(a, p, X, noise).hidden(0)
+    hidden = Pass(a, p, X, noise).hidden(0)
     if n_layers:
         # A row at an inducing point has its features.
-        np.testing.assert_allclose(left, right, atol=1e-3)
+        np.testing.assert_allclose(hidden.left, hidden.right, atol=1e-3)
     deviation = np.exp(-0.5 * p["log_noise"][0])
     best = deviation * np.eye(7), deviation * Y[:, 0]
     gaps = []
@@ -126,10 +127,10 @@ def test_each_draw_predicts_as_scikit_learn_does_given_its_features(n_layers):
     new = np.random.default_rng(1).normal(size=(4, 2))
     means, variances = ExactOutput(a, theta, noise, X, Y, np.ones(9)).predict(new)
     p = a.views(theta)
-    run = ob.Pass(a, p, np.vstack([X, new]), noise)
+    run = Pass(a, p, np.vstack([X, new]), noise)
     assert means.shape == variances.shape == (3 if n_layers else 1, 2, 4)
     for d in range(len(means)):
-        features = run.hidden(d)[2]
+        features = run.hidden(d).right
         for t in range(2):
             sigma2 = np.exp(p["log_noise"][t])
             gp = reference(features[:9], Y[:, t], np.exp(p["log_heights"][-1]), sigma2)
@@ -254,9 +255,9 @@ def test_phases_by_rows_and_parameters(monkeypatch):
     assert (first.n_epochs, first.n_batches, first.batch_size) == (27, 3, 20)
     assert (second.n_epochs, second.n_batches, second.batch_size) == (13, 3, 20)
     model.set_params(max_iter="auto")
-    assert [phase.settings.n_epochs for phase in make_plan(model, X).phases] == [3334, 134]
+    assert [phase.settings.n_epochs for phase in make_plan(model, X).phases] == [3334, 67]
     model.set_params(n_layers=5)
-    assert make_plan(model, X).phases[1].settings.n_epochs == 334  # 1000 steps
+    assert make_plan(model, X).phases[1].settings.n_epochs == 167  # 500 steps
     assert len(make_plan(model.set_params(max_iter=2), X).phases) == 1
     model.set_params(max_iter="auto")
     assert len(make_plan(model.set_params(output="inducing"), X).phases) == 1

@@ -177,7 +177,7 @@ def test_early_stopping_needs_two_rows():
 def test_draws_and_annealing_follow_the_steps(monkeypatch):
     seen = []
 
-    def record(a, theta, X, y, weights, noise, n_total, weight, sites):
+    def record(a, theta, X, y, weights, noise, n_total, weight, **_):
         seen.append((noise.rows.shape[1], weight))
         return 0.0, np.zeros_like(theta), 0
 

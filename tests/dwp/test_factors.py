@@ -7,8 +7,9 @@ from scipy.linalg import LinAlgError
 from scipy.stats import gamma
 
 from skbayesnn.dwp.exponential import capped_exp
-from skbayesnn.dwp.factors import cholesky, cholesky_adjoint, inverse, multiply_lower
+from skbayesnn.dwp.factors import cholesky, cholesky_adjoint, inverse
 from skbayesnn.dwp.gamma import gamma_quantile
+from skbayesnn.dwp.triangular import multiply_lower
 
 
 def regular(n=5, seed=0):
@@ -55,6 +56,9 @@ def test_multiply_lower():
     L, rows = np.asfortranarray(np.tril(regular())), np.random.default_rng(0).normal(size=(7, 5))
     np.testing.assert_allclose(multiply_lower(L, rows.copy()), rows @ L.T)
     np.testing.assert_allclose(multiply_lower(L, rows.copy(), transposed=True), rows @ L)
+    for factor, wrong in ((np.ascontiguousarray(L), rows), (L, rows.T), (L, rows[:, :4])):
+        with pytest.raises(ValueError, match="Fortran order"):
+            multiply_lower(factor, wrong)
 
 
 def test_gamma_quantile_and_its_slope():

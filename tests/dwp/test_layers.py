@@ -9,8 +9,9 @@ from skbayesnn.dwp import objective as ob
 from skbayesnn.dwp import start as st
 from skbayesnn.dwp import wishart
 from skbayesnn.dwp.kernels import squared_exponential
-from skbayesnn.dwp.layers import condition, features
+from skbayesnn.dwp.layers import condition, condition_rows, features, row_features
 from skbayesnn.dwp.output import output, output_divergence
+from skbayesnn.dwp.passes import Pass
 from skbayesnn.dwp.sizes import LayerSizes, draw_noise
 
 SMALL = {
@@ -139,11 +140,13 @@ def test_features_have_the_conditional_distribution():
     """Rows drawn given the inducing features: jointly, prior draws have covariance K."""
     rng = np.random.default_rng(0)
     Z, X, freedom, n = rng.normal(size=(3, 2)), rng.normal(size=(1, 2)), 4, 20_000
-    c = condition(Z, X, -np.log(freedom))
+    c = condition(Z, -np.log(freedom))
+    conditional = condition_rows(c, X)
     S = wishart.draw(wishart.prior_parameters("gw", 3, freedom), rng, n).factors
     grams = np.zeros((n, 4))
     for i in range(n):
-        inducing, rows = features(c, S[i], rng.normal(size=(1, freedom)))
+        inducing = features(c, S[i], freedom)
+        rows = row_features(conditional, S[i], rng.normal(size=(1, freedom)))
         grams[i] = np.append(inducing @ rows[0], rows[0] @ rows[0])
     expected = np.append(gram(Z, X)[:, 0], 1.0)
     np.testing.assert_allclose(grams.mean(axis=0), expected, atol=4 * grams.std() / np.sqrt(n))
@@ -262,7 +265,7 @@ def test_start_passes_the_inputs_through(n_layers, posterior):
     p = a.views(np.zeros(a.size()))
     st.start(a, p, X, Y, np.ones(60), rng)
     theta, _ = st.fit_gaussian_process(X, Y, np.ones(len(X)), rng)
-    run = ob.Pass(a, p, X, draw_noise(a, rng, 8, 60))
+    run = Pass(a, p, X, draw_noise(a, rng, 8, 60))
     wanted = squared_exponential(X * np.exp(-theta[:2]), X * np.exp(-theta[:2]), 0.0)
     for d in range(8):
         F = run.forward(d)[1][0].right

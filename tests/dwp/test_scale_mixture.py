@@ -30,7 +30,7 @@ def perturbed(posterior, n_points, freedom, seed=0, scale=0.15):
 def mixture(n_points, part=0.4, seed=1):
     rng = np.random.default_rng(seed)
     X = 2.0 * rng.normal(size=(n_points, 2))
-    c = condition(X, X[:1], 0.3)
+    c = condition(X, 0.3)
     V = np.tril(0.5 * rng.normal(size=(n_points, n_points))) + np.eye(n_points)
     return mix(c, V, np.eye(n_points) + 0.2, np.array([logit(part)]))
 

@@ -7,11 +7,11 @@ import pytest
 from deep_wishart import quick, random_model
 from scipy.stats import multivariate_normal
 
-from skbayesnn.dwp import objective as ob
 from skbayesnn.dwp.collapsed import (
     SPARSE_JITTER,
 )
 from skbayesnn.dwp.kernels import squared_exponential
+from skbayesnn.dwp.passes import Pass
 from skbayesnn.dwp.prediction import ExactOutput, SparseOutput, sparse_loss
 from skbayesnn.dwp.sizes import LayerSizes
 
@@ -30,10 +30,10 @@ def test_sparse_output_by_dense_algebra(monkeypatch):
     output = SparseOutput(a, theta, noise, X, Y, np.ones(9), points)
     means, variances = output.predict(new)
     p = a.views(theta)
-    run = ob.Pass(a, p, np.vstack([X, new]), noise)
+    run = Pass(a, p, np.vstack([X, new]), noise)
     height = np.exp(p["log_heights"][-1])
     for d in range(3):
-        features = run.hidden(d)[2]
+        features = run.hidden(d).right
         gram = squared_exponential(features, features, p["log_heights"][-1])
         K, Kn, k = gram[np.ix_(points, points)], gram[points][:, :9], gram[9:][:, points]
         K = K + SPARSE_JITTER * height * np.eye(4)
@@ -72,8 +72,8 @@ def test_best_noise_maximises_the_bound():
     output = SparseOutput(a, theta, noise, X, Y, np.ones(9), points)
     found = output.best_noise()
     parameters = a.views(theta)
-    run = ob.Pass(a, parameters, X, noise)
-    parts = [output._decompose(run.hidden(d)[2], parameters) for d in range(3)]
+    run = Pass(a, parameters, X, noise)
+    parts = [output._decompose(run.hidden(d).right, parameters) for d in range(3)]
     for t in range(2):
         losses = [
             sum(

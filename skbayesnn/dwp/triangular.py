@@ -1,0 +1,53 @@
+"""Products with triangular matrices that let other threads work meanwhile.
+
+scipy's wrappers of BLAS hold Python's lock while they compute; the routines that scipy offers to
+Cython do not. They are the same routines, so results are the same to the last bit.
+"""
+
+import ctypes
+from functools import cache
+
+import numpy as np
+from numba.extending import get_cython_function_address
+
+
+@cache
+def _dtrmm():
+    address = get_cython_function_address("scipy.linalg.cython_blas", "dtrmm")
+    letters, numbers = [ctypes.c_char_p] * 4, [ctypes.c_void_p] * 7
+    return ctypes.CFUNCTYPE(None, *letters, *numbers)(address)
+
+
+def multiply_lower(factor, rows, transposed=False):
+    """Product of a lower triangular matrix with every row of ``rows`` (m, n), in place.
+
+    Parameters
+    ----------
+    factor : ndarray of shape (n, n)
+        Lower triangular, Fortran order.
+    rows : ndarray of shape (m, n)
+        C order; row i becomes ``factor @ row``, or ``factor.T @ row``.
+    transposed : bool
+
+    Returns
+    -------
+    rows : ndarray of shape (m, n)
+        The same memory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> multiply_lower(np.array([[1.0, 0.0], [2.0, 3.0]], order="F"), np.array([[1.0, 1.0]]))
+    array([[1., 5.]])
+    """
+    m, n = rows.shape
+    fits = factor.flags.f_contiguous and rows.flags.c_contiguous and factor.shape == (n, n)
+    if not (fits and factor.dtype == rows.dtype == np.float64):
+        raise ValueError("A factor in Fortran order and rows in C order of float64 are needed.")
+    size, count, one = ctypes.c_int(n), ctypes.c_int(m), ctypes.c_double(1.0)
+    _dtrmm()(
+        b"L", b"L", b"T" if transposed else b"N", b"N",
+        ctypes.byref(size), ctypes.byref(count), ctypes.byref(one),
+        factor.ctypes.data, ctypes.byref(size), rows.ctypes.data, ctypes.byref(size),
+    )  # fmt: skip
+    return rows
