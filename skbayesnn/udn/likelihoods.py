@@ -171,6 +171,51 @@ class Likelihood:
         noise = np.exp(shared[:, None, : self.n_targets, None]) + LEAST_VARIANCE
         return np.log(np.exp(2.0 * log_scales) + noise)
 
+    def noise_curve(self, outputs, shared, log_noises, targets, weights):
+        """Log-likelihood of rows under each depth, for several values of the noise that they share.
+
+        What :meth:`log_densities` would give for each value, summed over the rows, at a
+        fraction of its time: what does not depend on the noise is found once.
+
+        Parameters
+        ----------
+        outputs : ndarray of shape (depth, n, n_outputs)
+        shared : ndarray of shape (depth, n_shared)
+            All that rows share; the noise in it is not looked at.
+        log_noises : ndarray of shape (n_values, depth, n_targets)
+        targets : ndarray of shape (n, n_targets)
+        weights : ndarray of shape (n,)
+
+        Returns
+        -------
+        log_likelihoods : ndarray of shape (n_values, depth, n_targets)
+        """
+        if self.code != MIXTURE:
+            given = [np.concatenate([v, shared[:, self.n_targets :]], axis=1) for v in log_noises]
+            return np.stack(
+                [
+                    np.tensordot(weights, self.log_densities(outputs, each, targets), axes=(0, 1))
+                    for each in given
+                ]
+            )
+        k = self.n_components
+        columns = outputs.reshape(*outputs.shape[:2], self.n_targets, self.n_columns)
+        columns = np.ascontiguousarray(np.moveaxis(columns, 3, 0))  # components first: long loops
+        logits = columns[:k] - columns[:k].max(axis=0)
+        squares = (columns[k : 2 * k] + columns[-1] - targets) ** 2
+        own = np.exp(2.0 * columns[2 * k : 3 * k])
+        noises = np.exp(log_noises[:, None, :, None]) + LEAST_VARIANCE
+        variances = own + noises
+        terms = squares / variances
+        terms += np.log(variances)
+        terms *= -0.5
+        terms += logits
+        highest = terms.max(axis=1)
+        terms -= highest[:, None]
+        values = np.log(np.exp(terms, out=terms).sum(axis=1)) + highest
+        values -= np.log(np.exp(logits).sum(axis=0)) + 0.5 * np.log(2.0 * np.pi)
+        return np.tensordot(values, weights, axes=(2, 0))
+
     def log_densities(self, outputs, shared, targets):
         """Log density, or log probability, of every row and target under each depth.
 
