@@ -14,11 +14,11 @@ pays, also where a shallow network has learned nothing yet.
 import warnings
 
 import numpy as np
-from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
 from skbayesnn.training.loop import Trainable
 from skbayesnn.udn.depth import TruncatedPoisson
+from skbayesnn.udn.likelihoods import log_mean
 from skbayesnn.udn.objective import run_steps
 from skbayesnn.udn.workers import ALONE
 
@@ -247,7 +247,7 @@ class DepthInference(Trainable):
             if self.halves is not None:
                 given[:, : targets.shape[1]] = self.halves[1 - half]
             terms = self.law.log_densities(self.outputs[:, rows], given, targets[rows])
-            out[rows] = logsumexp(terms.sum(axis=2)[: len(q)], axis=0, b=q[:, None])
+            out[rows] = log_mean(terms.sum(axis=2)[: len(q)], q)
 
         self.workers.run(piece, 2)
         return out

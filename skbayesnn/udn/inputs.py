@@ -1,8 +1,10 @@
 """The scale of the inputs, learned from some rows and applied to any.
 
-Normal scores: each column by its ranks, as the quantiles of a normal law. Between
-the values that were seen scores are interpolated, beyond them continued by a line, so
-that far inputs stay far. Not in the paper.
+A column of a table is standardised, unless its tails would squeeze the rest of it: then it is
+replaced by normal scores, the quantiles of a normal law at its ranks. Between the values that
+were seen scores are interpolated, beyond them continued by a line, so that far inputs stay far.
+Scores of all columns would close gaps in the inputs, and bend a smooth function of few rows by
+their chance spacing. Not in the paper.
 """
 
 import numpy as np
@@ -12,6 +14,10 @@ from skbayesnn._validation import location_and_scale
 
 MOST_KNOTS = 1000
 """Values a column by which scores are interpolated."""
+LEAST_MIDDLE = 1.0 / 3.0
+"""Width of a column's middle half, over that of a normal law with its standard deviation, below
+which it is replaced by scores."""
+MIDDLE_OF_NORMAL = 2.0 * ndtri(0.75)
 
 
 class OneScale:
@@ -33,6 +39,46 @@ class OneScale:
         return (X - self.location) / self.scale
 
 
+def middle_half(X, weights):
+    """Distance of the quartiles of each column, over that of a standard normal law."""
+    order = np.argsort(X, axis=0, kind="stable")
+    mass = np.cumsum(weights[order], axis=0)
+    low, high = (np.argmax(mass >= level * mass[-1], axis=0) for level in (0.25, 0.75))
+    ordered = np.take_along_axis(X, order, axis=0)
+    columns = np.arange(X.shape[1])
+    return (ordered[high, columns] - ordered[low, columns]) / MIDDLE_OF_NORMAL
+
+
+class TableScales:
+    """Columns standardised, or by normal scores where tails are heavy.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    weights : ndarray of shape (n_samples,)
+        How many rows each row stands for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [3.0, 3.0], [4.0, 1000.0]])
+    >>> TableScales(X, np.ones(5))(X).round(2).T
+    array([[-1.41, -0.71,  0.  ,  0.71,  1.41],
+           [-1.46, -0.6 ,  0.  ,  0.6 ,  1.46]])
+    """
+
+    def __init__(self, X, weights):
+        self.location, self.scale = location_and_scale(X, "X", weights)
+        self.heavy = np.flatnonzero(middle_half(X, weights) < LEAST_MIDDLE * self.scale)
+        self.scores = NormalScores(X[:, self.heavy], weights)
+
+    def __call__(self, X):
+        """The rows of ``X`` in these units; a constant column gets its distance from it."""
+        out = (X - self.location) / self.scale
+        out[:, self.heavy] = self.scores(X[:, self.heavy])
+        return out
+
+
 class NormalScores:
     """Learned from some rows, applied to any; scores have mean 0 and deviation 1 on the former.
 
@@ -51,7 +97,6 @@ class NormalScores:
     """
 
     def __init__(self, X, weights):
-        location_and_scale(X, "X", weights)  # refuses what a float cannot square
         self.knots = [self._learn(column, weights) for column in X.T]
 
     def _learn(self, column, weights):

@@ -66,8 +66,9 @@ def test_classifier_attributes_and_probabilities():
     np.testing.assert_allclose(p.sum(axis=1), 1)
     np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), p)
     assert set(model.predict(X)) <= set(labels)
-    by_depth = model._depth_probabilities(X)
-    np.testing.assert_allclose(np.tensordot(q, by_depth, axes=1), p)
+    by_depth, weights = model._depth_probabilities(X)
+    np.testing.assert_allclose(np.tensordot(weights, by_depth, axes=1), p)
+    np.testing.assert_allclose(weights.sum(), 1)
 
 
 def test_probability_quantiles():
@@ -76,7 +77,7 @@ def test_probability_quantiles():
     levels = [0.9, 0.05, 0.5]
     found = model.predict_quantiles(X[:20], levels)
     assert found.shape == (20, 2, 3)
-    p, q = model._depth_probabilities(X[:20]), model.depth_posterior_
+    p, q = model._depth_probabilities(X[:20])
     for i in range(20):
         for j, level in enumerate(levels):
             order = np.argsort(p[:, i, 1])
@@ -134,7 +135,8 @@ def test_several_targets():
     assert model.score(X, Y) > 0.9
     mixtures = model.predict_distribution(X)
     np.testing.assert_allclose(mixtures[1].mean(), mean[:, 1])
-    assert model.predict(X, return_distribution=True)[0].means.shape == (150, model.n_layers_)
+    n_depths = sum(len(member._depths()) for member in model._members())
+    assert model.predict(X, return_distribution=True)[0].means.shape == (150, n_depths)
     assert model.noise_variance_.shape == (model.n_layers_, 2)
     assert model.predict(X, quantiles=[0.1, 0.5, 0.9]).shape == (150, 2, 3)
     assert model.predict_interval(X).shape == (150, 2, 2)
