@@ -157,8 +157,14 @@ class UnboundedDepthMixin:
         elif self.normalize_X:
             self._X_map = TableScales(X, weights)
 
-    def _scaled(self, X):
+    def _placed(self, X):
+        """Inputs in units in which rows have distances."""
         X = X if self._X_map is None else self._X_map(X)
+        return X if np.all(self._X_relevance == 1) else X * self._X_relevance
+
+    def _scaled(self, X):
+        """Inputs as the network is given them: they level off beyond the rows."""
+        X = X if self._X_map is None else self._X_map.levelled(self._X_map(X))
         return X if np.all(self._X_relevance == 1) else X * self._X_relevance
 
     def _number_of_networks(self, n_rows):
@@ -236,6 +242,8 @@ class UnboundedDepthMixin:
                 len(X), self.validation_fraction, self._split, strata, groups=copies(X, targets)
             )
         self._learn_input_scale(X[rows], weights[rows])
+        if self._X_map is not None:
+            self._X_map.extend(X)
         self._learn_target_scale(targets[rows], weights[rows])
         data = self._scaled(X), self._scaled_targets(targets), weights
         settings = replace(self._settings(len(X[rows])), early_stopping=holding)
@@ -345,6 +353,8 @@ class UnboundedDepthMixin:
 
     def _pass_once(self, X, targets, weights, workers):
         self._see(weights)
+        if self._X_map is not None:
+            self._X_map.extend(X)
         inference = DepthInference(
             self._network, self._depth, self._scaled(X), self._scaled_targets(targets), weights,
             self.max_depth, n_total=self.n_samples_seen_, workers=workers,

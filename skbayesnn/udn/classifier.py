@@ -109,10 +109,10 @@ class UDNClassifier(
     class_weight : dict, "balanced" or None, default=None
         Factor on the weight of the rows of each class, as elsewhere in scikit-learn.
     normalize_X : bool, default=True
-        Standardise the inputs inside. Columns of tables whose quartiles are less than 0.45
-        standard deviations apart, a third of a normal law's, are replaced by normal scores (the
-        normal quantiles of their ranks, interpolated, and continued by lines beyond the rows
-        that were seen); images get one mean and one scale.
+        Standardise the inputs inside. Columns of tables with heavy tails, whose fourth moment is
+        more than ten squared variances, are replaced by normal scores (the normal quantiles of
+        their ranks, interpolated, and continued by lines beyond the rows that were seen);
+        images get one mean and one scale.
     n_jobs : int or None, default=None
         Cores to use; None for one, or what a joblib context says. The result does not depend on
         it. More pay where steps are large: for images, and for tables of many thousand rows.

@@ -3,6 +3,7 @@
 A column of a table is standardised, unless its tails would squeeze the rest of it: then it is
 replaced by normal scores, the quantiles of a normal law at its ranks. Between the values that
 were seen scores are interpolated, beyond them continued by a line, so that far inputs stay far.
+What a network is given levels off beyond the rows: its lines go on for half a deviation or so.
 Scores of all columns would close gaps in the inputs, and bend a smooth function of few rows by
 their chance spacing. Not in the paper.
 """
@@ -14,10 +15,11 @@ from skbayesnn._validation import location_and_scale
 
 MOST_KNOTS = 1000
 """Values a column by which scores are interpolated."""
-LEAST_MIDDLE = 1.0 / 3.0
-"""Width of a column's middle half, over that of a normal law with its standard deviation, below
-which it is replaced by scores."""
-MIDDLE_OF_NORMAL = 2.0 * ndtri(0.75)
+REACH = 0.5
+"""How far beyond the rows, in standard deviations, a network's lines go on."""
+HEAVY = 10.0
+"""Fourth moment of a standardised column above which it is replaced by scores: a normal law has
+three, an exponential nine."""
 
 
 class OneScale:
@@ -38,15 +40,12 @@ class OneScale:
         """The images in these units."""
         return (X - self.location) / self.scale
 
+    def extend(self, X):
+        """Nothing depends on the range of the pixels."""
 
-def middle_half(X, weights):
-    """Distance of the quartiles of each column, over that of a standard normal law."""
-    order = np.argsort(X, axis=0, kind="stable")
-    mass = np.cumsum(weights[order], axis=0)
-    low, high = (np.argmax(mass >= level * mass[-1], axis=0) for level in (0.25, 0.75))
-    ordered = np.take_along_axis(X, order, axis=0)
-    columns = np.arange(X.shape[1])
-    return (ordered[high, columns] - ordered[low, columns]) / MIDDLE_OF_NORMAL
+    def levelled(self, Z):
+        """What the network is given: the images as they are."""
+        return Z
 
 
 class TableScales:
@@ -61,16 +60,38 @@ class TableScales:
     Examples
     --------
     >>> import numpy as np
-    >>> X = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [3.0, 3.0], [4.0, 1000.0]])
-    >>> TableScales(X, np.ones(5))(X).round(2).T
-    array([[-1.41, -0.71,  0.  ,  0.71,  1.41],
-           [-1.46, -0.6 ,  0.  ,  0.6 ,  1.46]])
+    >>> X = np.arange(24.0).reshape(12, 2)
+    >>> X[-1, 1] = 1e6
+    >>> TableScales(X, np.ones(12))(X)[-3:].round(2)
+    array([[1.01, 0.86],
+           [1.3 , 1.21],
+           [1.59, 1.83]])
     """
 
     def __init__(self, X, weights):
         self.location, self.scale = location_and_scale(X, "X", weights)
-        self.heavy = np.flatnonzero(middle_half(X, weights) < LEAST_MIDDLE * self.scale)
+        fourth = np.average(((X - self.location) / self.scale) ** 4, axis=0, weights=weights)
+        self.heavy = np.flatnonzero(fourth > HEAVY)
         self.scores = NormalScores(X[:, self.heavy], weights)
+        self.low, self.high = np.full((2, X.shape[1]), [[np.inf], [-np.inf]])
+        self.extend(X)
+
+    def extend(self, X):
+        """Take in the range of rows that a network is trained on."""
+        Z = self(X)
+        self.low, self.high = np.minimum(self.low, Z.min(0)), np.maximum(self.high, Z.max(0))
+
+    def levelled(self, Z):
+        """What the network is given: beyond the range of the rows, edge ± r (1 − exp(−d / r)).
+
+        Parameters
+        ----------
+        Z : ndarray of shape (n, n_features)
+            Rows in these units; d is how far beyond the edge, and r ``REACH``.
+        """
+        edge = np.clip(Z, self.low, self.high)
+        beyond = Z - edge
+        return edge - np.sign(beyond) * REACH * np.expm1(-np.abs(beyond) / REACH)
 
     def __call__(self, X):
         """The rows of ``X`` in these units; a constant column gets its distance from it."""

@@ -4,11 +4,12 @@ Weights are fitted at their mean, so the network is as sure of its line beyond t
 a gap between them, as among them. What it cannot know there is taken from the distance to the
 nearest row: with Δ what that distance has in excess of those that rows have among themselves,
 
-    v(x) = 1 − exp(−Δ(x)² / (2 l²)),
+    2 (1 − exp(−Δ(x)² / (2 l²)))
 
-a part of the variance of the targets, is added to the variance of each Gaussian: as the variance
-of a Gaussian process with that much prior variance grows away from a row, but zero where rows are
-as near as rows are to each other. Not in the paper.
+times the variance of the targets is added to the variance of each Gaussian. Far away that is the
+expected square of the difference of two targets: a guess that has nothing to do with what it
+guesses. It is how the variance of a Gaussian process grows away from a row, but zero where rows
+are as near as rows are to each other. Not in the paper.
 """
 
 import numpy as np
@@ -17,7 +18,7 @@ from scipy.spatial import cKDTree
 MOST_ROWS = 1000
 LEVEL = 0.99
 """Part of the rows that have another as near as a row may be without any widening."""
-LENGTH = 0.25
+LENGTH = 0.35
 """The length l, in units of the root of the inputs' summed variances."""
 
 
@@ -34,7 +35,7 @@ class Novelty:
     >>> novelty = Novelty(np.random.default_rng(0))
     >>> novelty.add(np.linspace(-1, 1, 50)[:, None])
     >>> novelty(np.array([[0.51], [1.0], [1.1], [2.0]])).round(3)
-    array([0.   , 0.   , 0.078, 1.   ])
+    array([0.   , 0.   , 0.081, 2.   ])
     """
 
     def __init__(self, generator):
@@ -76,8 +77,8 @@ class Novelty:
             self._look()
 
     def __call__(self, X):
-        """What part of the targets' variance is to be added for each row; (n,)."""
+        """What is to be added for each row, over the variance of the targets; (n,)."""
         if self.tree is None:
             return np.zeros(len(X))
         excess = np.maximum(self.tree.query(X)[0] - self.near, 0.0)
-        return -np.expm1(-0.5 * (excess / self.length) ** 2)
+        return -2.0 * np.expm1(-0.5 * (excess / self.length) ** 2)

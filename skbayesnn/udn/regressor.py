@@ -113,10 +113,10 @@ class UDNRegressor(
     tol : float, default=0.0
         Least rise of the held-out score, in nats a row, that counts.
     normalize_X : bool, default=True
-        Standardise the inputs inside. Columns of tables whose quartiles are less than 0.45
-        standard deviations apart, a third of a normal law's, are replaced by normal scores (the
-        normal quantiles of their ranks, interpolated, and continued by lines beyond the rows
-        that were seen); images get one mean and one scale.
+        Standardise the inputs inside. Columns of tables with heavy tails, whose fourth moment is
+        more than ten squared variances, are replaced by normal scores (the normal quantiles of
+        their ranks, interpolated, and continued by lines beyond the rows that were seen);
+        images get one mean and one scale.
     normalize_y : bool, default=True
         Standardise the targets inside. All outputs are in the units of y either way.
     point_estimate : {"mean", "median"}, default="mean"
@@ -340,7 +340,7 @@ class UDNRegressor(
         law, n_networks = self._law(targets.shape[1]), self._number_of_networks(len(X))
         self._initialise(*X.shape[::-1], law, n_networks)
         self._train(X, targets, weights, None, (X, y))
-        self._novelty.add(self._scaled(X))
+        self._novelty.add(self._placed(X))
         return self
 
     @one_blas_thread
@@ -384,7 +384,7 @@ class UDNRegressor(
                 f"y has {targets.shape[1]} targets, but {len(self._y_offset)} at the first call."
             )
         self._train_once(X, targets, weights)
-        self._novelty.add(self._scaled(X))
+        self._novelty.add(self._placed(X))
         return self
 
     @property
@@ -422,7 +422,7 @@ class UDNRegressor(
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        novelty = self._novelty(self._scaled(X))[:, None]
+        novelty = self._novelty(self._placed(X))[:, None]
         of_members = [member._own_mixtures(X, novelty) for member in self._members()]
         mixtures = [
             of_target[0] if len(of_target) == 1 else equal_mixture(of_target)
