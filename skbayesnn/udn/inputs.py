@@ -3,7 +3,7 @@
 A column of a table is standardised, unless its tails would squeeze the rest of it: then it is
 replaced by normal scores, the quantiles of a normal law at its ranks. Between the values that
 were seen scores are interpolated, beyond them continued by a line, so that far inputs stay far.
-What a network is given levels off beyond the rows: its lines go on for half a deviation or so.
+What a network is given levels off beyond the rows: its lines go on for a quarter of a deviation.
 Scores of all columns would close gaps in the inputs, and bend a smooth function of few rows by
 their chance spacing. Not in the paper.
 """
@@ -15,7 +15,7 @@ from skbayesnn._validation import location_and_scale
 
 MOST_KNOTS = 1000
 """Values a column by which scores are interpolated."""
-REACH = 0.5
+REACH = 0.25
 """How far beyond the rows, in standard deviations, a network's lines go on."""
 HEAVY = 10.0
 """Fourth moment of a standardised column above which it is replaced by scores: a normal law has

@@ -115,8 +115,9 @@ class UDNRegressor(
     normalize_X : bool, default=True
         Standardise the inputs inside. Columns of tables with heavy tails, whose fourth moment is
         more than ten squared variances, are replaced by normal scores (the normal quantiles of
-        their ranks, interpolated, and continued by lines beyond the rows that were seen);
-        images get one mean and one scale.
+        their ranks, interpolated, and continued by lines beyond the rows that were seen). Beyond
+        the rows the network is given inputs that level off, at most a quarter of a standard
+        deviation outside. Images get one mean and one scale.
     normalize_y : bool, default=True
         Standardise the targets inside. All outputs are in the units of y either way.
     point_estimate : {"mean", "median"}, default="mean"
@@ -162,7 +163,7 @@ class UDNRegressor(
     See Also
     --------
     skbayesnn.UDNClassifier : The same network for classes.
-    skbayesnn.EnsembleRegressor : Several such networks pooled: more accurate, at their cost.
+    skbayesnn.EnsembleRegressor : Pools fits of any model, side by side on several cores.
 
     Notes
     -----
