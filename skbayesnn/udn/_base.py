@@ -242,8 +242,6 @@ class UnboundedDepthMixin:
                 len(X), self.validation_fraction, self._split, strata, groups=copies(X, targets)
             )
         self._learn_input_scale(X[rows], weights[rows])
-        if self._X_map is not None:
-            self._X_map.extend(X)
         self._learn_target_scale(targets[rows], weights[rows])
         data = self._scaled(X), self._scaled_targets(targets), weights
         settings = replace(self._settings(len(X[rows])), early_stopping=holding)

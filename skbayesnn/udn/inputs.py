@@ -77,7 +77,7 @@ class TableScales:
         self.extend(X)
 
     def extend(self, X):
-        """Take in the range of rows that a network is trained on."""
+        """Take in the range of more rows: in a stream they may move on."""
         Z = self(X)
         self.low, self.high = np.minimum(self.low, Z.min(0)), np.maximum(self.high, Z.max(0))
 

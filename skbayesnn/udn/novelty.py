@@ -19,7 +19,7 @@ MOST_ROWS = 1000
 LEVEL = 0.99
 """Part of the rows that have another as near as a row may be without any widening."""
 LENGTH = 0.35
-"""The length l, in units of the root of the inputs' summed variances."""
+"""The length l, over the median distance of the rows from their medians."""
 
 
 class Novelty:
@@ -35,7 +35,7 @@ class Novelty:
     >>> novelty = Novelty(np.random.default_rng(0))
     >>> novelty.add(np.linspace(-1, 1, 50)[:, None])
     >>> novelty(np.array([[0.51], [1.0], [1.1], [2.0]])).round(3)
-    array([0.   , 0.   , 0.081, 2.   ])
+    array([0.   , 0.   , 0.107, 2.   ])
     """
 
     def __init__(self, generator):
@@ -66,7 +66,8 @@ class Novelty:
         if len(distinct) > 1:
             self.tree = cKDTree(distinct)
             self.near = np.quantile(self.tree.query(distinct, 2)[0][:, 1], LEVEL)
-            self.length = LENGTH * np.sqrt(self.rows.var(axis=0).sum())
+            squares = np.sum((self.rows - np.median(self.rows, axis=0)) ** 2, axis=1)
+            self.length = LENGTH * np.sqrt(np.median(squares) or squares.mean())
 
     def __getstate__(self):
         return {**vars(self), "tree": None}

@@ -43,7 +43,7 @@ def test_novelty_of_rows_on_a_line():
     rows = np.repeat(np.arange(11.0), 3)[:, None]  # copies are no nearer than one row
     novelty = Novelty(np.random.default_rng(0))
     novelty.add(rows)
-    length = LENGTH * rows.std()
+    length = LENGTH * 3.0  # the median distance from 5
     for x, distance in ((4.0, 0.0), (4.5, 0.5), (11.0, 1.0), (12.5, 2.5), (-3.0, 3.0)):
         excess = max(distance - 1.0, 0.0)
         expected = 2 * (1 - np.exp(-0.5 * (excess / length) ** 2))
