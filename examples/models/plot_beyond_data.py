@@ -39,8 +39,9 @@ for model in models:
 # The deep Wishart process forgets the data within a length scale and returns to its prior: of the
 # four it is the one to ask about inputs far from the rows. The stable network knows that a jump may
 # hide in the gap; beyond the last row it expects the function to stay where it is, and jumps are in
-# the far tails alone. The network of unbounded depth goes on along a line and is sure of it,
-# because its weights are fitted at their mean, and the sparse implicit process is hardly less sure.
+# the far tails alone. The network of unbounded depth goes on for a little and levels off; its
+# intervals widen with the distance to the nearest row. The sparse implicit process is too sure of
+# what it has not seen.
 
 figure, axes = plt.subplots(1, 4, figsize=(14, 3.7), sharey=True, layout="constrained")
 for model, ax in zip(models, axes, strict=True):

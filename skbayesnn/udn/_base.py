@@ -26,10 +26,14 @@ from skbayesnn.training.settings import (
 from skbayesnn.udn.architecture import FUSED, GENERATORS, Architecture
 from skbayesnn.udn.depth import CategoricalDepth, PointMass, TruncatedPoisson
 from skbayesnn.udn.inference import DepthInference
-from skbayesnn.udn.inputs import NormalScores, OneScale
+from skbayesnn.udn.inputs import OneScale, TableScales
 from skbayesnn.udn.network import Network
+from skbayesnn.udn.novelty import Novelty
 from skbayesnn.udn.workers import Workers
 
+NETWORKS = {500: 4, 1000: 3, 2000: 2}
+"""Fewer rows than this, and how many networks "auto" pools then; one else, and of images. Single
+fits of small tables differ by the seed, and take seconds."""
 EPOCHS, LEAST_EPOCHS, IMAGE_EPOCHS = 500, 90, 30
 MOST_WORK, PATIENCE = 512_000, 0.4
 LEAST_HELD_ROWS = 4
@@ -74,6 +78,7 @@ class Mapping:
 
 
 CONSTRAINTS = {
+    "n_networks": [positive(Integral), Options(("auto",))],
     "width": [positive(Integral), Options(("auto",))],
     "layer_generator": [Options(tuple(GENERATORS)), Callable()],
     "image_shape": [Options((None,)), Pair()],
@@ -150,61 +155,99 @@ class UnboundedDepthMixin:
         if self.normalize_X and self._sees_images:
             self._X_map = OneScale(X, weights)
         elif self.normalize_X:
-            self._X_map = NormalScores(X, weights)
+            self._X_map = TableScales(X, weights)
+
+    def _placed(self, X):
+        """Inputs in units in which rows have distances."""
+        X = X if self._X_map is None else self._X_map(X)
+        return X if np.all(self._X_relevance == 1) else X * self._X_relevance
 
     def _scaled(self, X):
-        X = X if self._X_map is None else self._X_map(X)
-        return X if np.all(self.input_relevance_ == 1) else X * self.input_relevance_
+        """Inputs as the network is given them: they level off beyond the rows."""
+        X = X if self._X_map is None else self._X_map.levelled(self._X_map(X))
+        return X if np.all(self._X_relevance == 1) else X * self._X_relevance
 
-    def _initialise(self, n_inputs, n_rows, likelihood):
-        start, self._shuffle, split = spawn_generators(self.random_state, 3)
-        self.input_relevance_ = np.ones(n_inputs)
-        self._new_network(self._architecture(n_inputs, n_rows, likelihood), start)
-        self.n_samples_seen_ = 0
-        self.loss_curve_, self.validation_scores_, self.n_iter_ = [], [], 0
-        return split
+    def _number_of_networks(self, n_rows):
+        """How many are pooled: "auto" takes more for few rows."""
+        if not isinstance(self.n_networks, str):
+            return int(self.n_networks)
+        if self._sees_images:
+            return 1
+        return next((n for limit, n in NETWORKS.items() if n_rows < limit), 1)
+
+    def _initialise(self, n_inputs, n_rows, likelihood, n_networks=1):
+        """Untrained networks: this estimator's own and, for each of the others, a copy of it."""
+        *generators, chance = spawn_generators(self.random_state, 3 * n_networks + 1)
+        generators, self._novelty = iter(generators), Novelty(chance)
+        parameters = self.get_params(deep=False)
+        self._others = [type(self)(**parameters) for _ in range(n_networks - 1)]
+        for member in self._members():
+            start, member._shuffle, member._split = (next(generators) for _ in range(3))
+            member._X_relevance = np.ones(n_inputs)
+            member._new_network(member._architecture(n_inputs, n_rows, likelihood), start)
+            member.n_samples_seen_, member._others = 0, [] if member is not self else self._others
+            member.loss_curve_, member.validation_scores_, member.n_iter_ = [], [], 0
+
+    def _members(self):
+        """The estimators that have a network each: this one first."""
+        return [self, *self._others]
 
     def _new_network(self, architecture, generator):
         """A network at its start, layer 1 as if only the inputs that matter were there."""
         scale, first = self.weight_scale, None
-        n_inputs = float(np.sum(self.input_relevance_**2))
+        n_inputs = float(np.sum(self._X_relevance**2))
         if isinstance(scale, str):
             scale = 1.0 if self._sees_images else 0.3
             first = scale if self._sees_images else min(scale, n_inputs**-0.5)
         self._network = Network(architecture, generator, scale, first_scale=first)
         self._depth, self._depth_memory = self._new_depth(), np.zeros(0)
-        if n_inputs < len(self.input_relevance_):
-            self._start_of_lift(np.sqrt(len(self.input_relevance_) / n_inputs))
+        if n_inputs < len(self._X_relevance):
+            self._start_of_lift(np.sqrt(len(self._X_relevance) / n_inputs))
 
     def _start_of_lift(self, factor):
         """Change the size of the first weights of layer 1."""
         self._network.grow(1)
         self._network.layer(0)[: self._network.layers[0].n_weights] *= factor
 
-    def _train(self, *data):
-        """Fit on all rows, or on a part and, with ``refit``, then on all of them."""
+    def _train(self, X, targets, weights, strata, shown):
+        """Train one network after the other, each with a part of the rows held out of its own."""
+        members, self._others = self._members(), []
+        holding = holds_out(self, len(X) >= LEAST_HELD_ROWS)
+        weighs = holding and self._network.architecture.fused and X.shape[1] > MANY_INPUTS
+        n_epochs = self._settings(len(X)).n_epochs * (1 + 2 * weighs + (holding and self.refit))
+        tasks = CallbackTasks(self, *shown, len(members) * n_epochs, self._fitted_so_far)
         with Workers(self.n_jobs) as workers:
-            self._train_with(workers, *data)
+            for member in members:
+                self._others = members[1 : members.index(member) + 1]
+                goes_on = member._train_one(
+                    X, targets, weights, strata, holding, weighs, tasks, workers
+                )
+                if not goes_on:
+                    break
+        self._publish()
+        tasks.finish()
 
-    def _train_with(self, workers, X, targets, weights, split, strata, shown):
+    def _train_one(self, X, targets, weights, strata, holding, weighs, tasks, workers):
+        """Fit on all rows, or on a part and, with ``refit``, then on all of them.
+
+        Returns
+        -------
+        goes_on : bool
+            False if a callback asked to stop.
+        """
         self._see(weights)
         rows = other = slice(None)
-        holding = holds_out(self, len(X) >= LEAST_HELD_ROWS)
         if holding:
             rows, other = hold_out(
-                len(X), self.validation_fraction, split, strata, groups=copies(X, targets)
+                len(X), self.validation_fraction, self._split, strata, groups=copies(X, targets)
             )
         self._learn_input_scale(X[rows], weights[rows])
         self._learn_target_scale(targets[rows], weights[rows])
         data = self._scaled(X), self._scaled_targets(targets), weights
         settings = replace(self._settings(len(X[rows])), early_stopping=holding)
-        refit = holding and self.refit
-        weighs = holding and self._network.architecture.fused and X.shape[1] > MANY_INPUTS
-        n_epochs = settings.n_epochs * (1 + 2 * weighs + refit)
-        tasks = CallbackTasks(self, *shown, n_epochs, self._fitted_so_far)
 
         def learn(settings=settings):
-            inputs = data[0] * self.input_relevance_ if weighs else data[0]
+            inputs = data[0] * self._X_relevance if weighs else data[0]
             held_out = (inputs[other], *(part[other] for part in data[1:])) if holding else None
             inference = DepthInference(
                 self._network, self._depth, inputs[rows], *(part[rows] for part in data[1:]),
@@ -213,21 +256,20 @@ class UnboundedDepthMixin:
             return inference, self._run(inference, settings, self.schedule, tasks)
 
         inference, record = self._weigh_inputs(learn, settings) if weighs else learn()
-        data = data[0] * self.input_relevance_, *data[1:]
+        data = data[0] * self._X_relevance, *data[1:]
         held_out = inference.held_out
         self.validation_scores_ = record.scores
         if holding:
             self._calibrate(*held_out)
-        if refit and not record.stopped_by_callback:
-            self._refit(data, record.best_epoch, tasks, workers)
-        self._publish()
-        tasks.finish()
+        if holding and self.refit and not record.stopped_by_callback:
+            record = self._refit(data, record.best_epoch, tasks, workers)
+        return not record.stopped_by_callback
 
     def _weigh_inputs(self, learn, settings):
         """Train with all inputs alike and with those that matter, and keep what predicts better."""
         network = self._network
         self._start_of_lift(SCOUT_START)
-        n_inputs, n_weights = len(self.input_relevance_), network.layers[0].n_weights
+        n_inputs, n_weights = len(self._X_relevance), network.layers[0].n_weights
         epochs, patience = (
             max(1, round(SCOUT_EPOCHS * n)) for n in (settings.n_epochs, settings.patience)
         )
@@ -238,7 +280,7 @@ class UnboundedDepthMixin:
         squares = np.sum(weights**2, axis=1)
         fits = []
         for relevance in (np.ones(n_inputs), squares / squares.max()):
-            self.input_relevance_ = relevance
+            self._X_relevance = relevance
             self._new_network(network.architecture, network.generator)
             tried = learn()
             if tried[1].stopped_by_callback:
@@ -248,7 +290,7 @@ class UnboundedDepthMixin:
         lead = np.average(leads, weights=counts)
         spread = np.sqrt(np.average((leads - lead) ** 2, weights=counts))
         better = fits[int(lead > spread / np.sqrt(max(1, len(leads) - 1)))]
-        *tried, self._network, self._depth, self.input_relevance_, _ = better
+        *tried, self._network, self._depth, self._X_relevance, _ = better
         return tried
 
     def _refit(self, data, n_epochs, tasks, workers):
@@ -263,7 +305,7 @@ class UnboundedDepthMixin:
         part, rate = self._refit_part_and_rate(inference.n_rows)
         settings = self._settings(inference.n_rows)
         settings = replace(settings, n_epochs=max(1, round(part * n_epochs)), early_stopping=False)
-        self._run(inference, settings, self.schedule, tasks, rate)
+        return self._run(inference, settings, self.schedule, tasks, rate)
 
     def _run(self, inference, settings, schedule, tasks=None, rate=1.0):
         record = train(
@@ -292,36 +334,57 @@ class UnboundedDepthMixin:
         rows, weights = check_sample_weight(sample_weight, X)
         return X[rows], y[rows], weights
 
+    def _start_stream(self, X, targets, weights, likelihood):
+        """Networks for a stream, scaled by its first batch; one by "auto"."""
+        n_networks = 1 if isinstance(self.n_networks, str) else int(self.n_networks)
+        self._initialise(*X.shape[::-1], likelihood, n_networks)
+        for member in self._members():
+            member._learn_input_scale(X, weights)
+            member._learn_target_scale(targets, weights)
+
     def _train_once(self, X, targets, weights):
-        """One pass over a batch of a stream."""
-        self._see(weights)
+        """One pass of every network over a batch of a stream."""
         with Workers(self.n_jobs) as workers:
-            inference = DepthInference(
-                self._network, self._depth, self._scaled(X), self._scaled_targets(targets), weights,
-                self.max_depth, n_total=self.n_samples_seen_, workers=workers,
-            )  # fmt: skip
-            inference.mean_log_likelihood = self._depth_memory
-            settings = self._settings(len(X))
-            settings = replace(settings, n_epochs=1, early_stopping=False)
-            self._run(inference, settings, "constant")
-        self._depth_memory = inference.mean_log_likelihood
+            for member in self._members():
+                member._pass_once(X, targets, weights, workers)
         self._publish()
+
+    def _pass_once(self, X, targets, weights, workers):
+        self._see(weights)
+        if self._X_map is not None:
+            self._X_map.extend(X)
+        inference = DepthInference(
+            self._network, self._depth, self._scaled(X), self._scaled_targets(targets), weights,
+            self.max_depth, n_total=self.n_samples_seen_, workers=workers,
+        )  # fmt: skip
+        inference.mean_log_likelihood = self._depth_memory
+        settings = replace(self._settings(len(X)), n_epochs=1, early_stopping=False)
+        self._run(inference, settings, "constant")
+        self._depth_memory = inference.mean_log_likelihood
 
     def _publish(self):
         for name, value in self._fitted_so_far().items():
             setattr(self, name, value)
 
-    def _fitted_so_far(self):
-        """Attributes with which the estimator predicts as it stands."""
+    def _depths(self):
+        """Probability of each depth of this estimator's own network, which has all these layers."""
         q = self._depth.probabilities()
         self._network.grow(len(q))
-        private = {k: v for k, v in vars(self).items() if k.startswith(("_X", "_y", "_network"))}
-        names = ("n_features_in_", "classes_", "temperature_")
+        return q
+
+    def _fitted_so_far(self):
+        """Attributes with which the estimator predicts as it stands."""
+        members = self._members()
+        depths = [member._depths() for member in members]
+        n_layers = max(len(q) for q in depths)
+        posterior = np.mean([np.pad(q, (0, n_layers - len(q))) for q in depths], axis=0)
+        own = ("_X", "_y", "_network", "_depth", "_temperature", "_others", "_novelty")
+        names = ("n_features_in_", "classes_")
         return {
-            **private,
+            **{k: v for k, v in vars(self).items() if k.startswith(own)},
             **{k: getattr(self, k) for k in names if hasattr(self, k)},
-            "depth_posterior_": q,
-            "expected_depth_": self._depth.expected_depth(),
-            "n_layers_": len(q),
-            "input_relevance_": self.input_relevance_,
+            "depth_posterior_": posterior,
+            "expected_depth_": float(np.mean([m._depth.expected_depth() for m in members])),
+            "n_layers_": n_layers,
+            "input_relevance_": np.mean([m._X_relevance for m in members], axis=0),
         }

@@ -51,6 +51,11 @@ class UDNClassifier(
 
     Parameters
     ----------
+    n_networks : int or "auto", default="auto"
+        Networks that are trained, each from a start of its own and with other rows held out, and
+        pooled in equal parts. "auto" takes 4 for fewer than 500 rows, 3 for fewer than 1000, 2 for
+        fewer than 2000, and one for more, for layers of images, and where the first call is
+        ``partial_fit``.
     width : int or "auto", default="auto"
         Units of each hidden layer. "auto" takes 32 for fewer than 2000 rows, 64 for fewer than
         4000 and 128 for more; of channels, for layers of images, 48.
@@ -104,9 +109,11 @@ class UDNClassifier(
     class_weight : dict, "balanced" or None, default=None
         Factor on the weight of the rows of each class, as elsewhere in scikit-learn.
     normalize_X : bool, default=True
-        Standardise the inputs inside. Columns of tables are replaced by normal scores (the
-        normal quantiles of their ranks, interpolated, and continued by lines beyond the rows
-        that were seen); images get one mean and one scale.
+        Standardise the inputs inside. Columns of tables with heavy tails, whose fourth moment is
+        more than ten squared variances, are replaced by normal scores (the normal quantiles of
+        their ranks, interpolated, and continued by lines beyond the rows that were seen). Beyond
+        the rows the network is given inputs that level off, at most a quarter of a standard
+        deviation outside. Images get one mean and one scale.
     n_jobs : int or None, default=None
         Cores to use; None for one, or what a joblib context says. The result does not depend on
         it. More pay where steps are large: for images, and for tables of many thousand rows.
@@ -118,7 +125,7 @@ class UDNClassifier(
     classes_ : ndarray of shape (n_classes,)
         Labels, in the order of the columns of ``predict_proba``.
     depth_posterior_ : ndarray of shape (`n_layers_`,)
-        Probability of each depth, from 1.
+        Probability of each depth, from 1; of several networks the mean.
     expected_depth_ : float
         Mean of the depth under its posterior.
     n_layers_ : int
@@ -128,17 +135,18 @@ class UDNClassifier(
         of dense or residual layers says which matter, by the squared norms of their weights over
         the largest; two networks are trained, with all inputs alike and with inputs so scaled,
         and the latter is kept where it predicts the held-out rows better by more than the
-        standard error.
+        standard error. Of several networks the mean.
     temperature_ : float
         What logits are divided by, the same for all depths: the value of at least 1 with the
         best log loss on the held-out rows; 1 without them.
     loss_curve_ : list of float
-        Minus the objective, a row, in nats of the standardised target, of each epoch.
+        Minus the objective, a row, in nats of the standardised target, of each epoch
+        of the first network.
     validation_scores_ : list of float
         Mean log density (of classes, log probability) of the held-out targets, standardised,
-        each time that they were scored.
+        each time that they were scored; of the first network.
     n_iter_ : int
-        Epochs run, those of ``refit`` included; calls of ``partial_fit``.
+        Epochs run, of the first network, those of ``refit`` included; calls of ``partial_fit``.
     n_samples_seen_ : int
         Rows that the prior is weighed against: the sum of all weights.
     n_features_in_ : int
@@ -170,6 +178,7 @@ class UDNClassifier(
     def __init__(
         self,
         *,
+        n_networks: int | Literal["auto"] = "auto",
         width: int | Literal["auto"] = "auto",
         layer_generator: LayerGenerator = "dense",
         image_shape: tuple[int, ...] | None = None,
@@ -191,6 +200,7 @@ class UDNClassifier(
         n_jobs: int | None = None,
         random_state: Seed = None,
     ) -> None:
+        self.n_networks = n_networks
         self.width = width
         self.layer_generator = layer_generator
         self.image_shape = image_shape
@@ -247,16 +257,19 @@ class UDNClassifier(
         check_classification_targets(y)
         X, y, weights = self._weighted(X, y, sample_weight)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        self.temperature_ = 1.0
-        split = self._initialise(*X.shape[::-1], Likelihood("softmax", len(self.classes_)))
+        law, n_networks = self._law(), self._number_of_networks(len(X))
+        self._initialise(*X.shape[::-1], law, n_networks)
         weights = (
             weights
             * compute_class_weight(
                 self.class_weight, classes=self.classes_, y=y, sample_weight=weights
             )[codes]
         )
-        self._train(X, codes[:, None].astype(float), weights, split, codes, (X, y))
+        self._train(X, codes[:, None].astype(float), weights, codes, (X, y))
         return self
+
+    def _law(self):
+        return Likelihood("softmax", len(self.classes_))
 
     def _refit_part_and_rate(self, n_rows):
         # Without noise to hold, training that goes on at the full rate learns labels by heart;
@@ -264,7 +277,8 @@ class UDNClassifier(
         return (0.5, 0.3) if self._sees_images else (0.1, 0.1)
 
     def _learn_target_scale(self, targets, weights):
-        """Classes have none."""
+        """Classes have none; a temperature is learned from held-out rows alone."""
+        self._temperature = 1.0
 
     def _scaled_targets(self, targets):
         return targets
@@ -275,7 +289,7 @@ class UDNClassifier(
     def _calibrate(self, X, targets, weights):
         logits = self._network.outputs(X, self._depth.support)
         codes = targets[:, 0].astype(int)
-        self.temperature_ = best_temperature(logits, self._depth.probabilities(), codes, weights)
+        self._temperature = best_temperature(logits, self._depth.probabilities(), codes, weights)
 
     @one_blas_thread
     def partial_fit(
@@ -320,7 +334,7 @@ class UDNClassifier(
         X, y = validate_data(self, X, y, dtype=np.float64, order="C", reset=first)
         check_classification_targets(y)
         if first:
-            self.classes_, self.temperature_ = unique_labels(classes), 1.0
+            self.classes_ = unique_labels(classes)
         elif classes is not None and not np.array_equal(self.classes_, unique_labels(classes)):
             raise ValueError(
                 f"classes={classes!r} is not the same as on the first call: {self.classes_!r}."
@@ -331,8 +345,7 @@ class UDNClassifier(
         if not known.all() or np.any(self.classes_[codes] != y):
             raise ValueError(f"y has labels that are not in classes={self.classes_!r}.")
         if first:
-            self._initialise(*X.shape[::-1], Likelihood("softmax", len(self.classes_)))
-            self._learn_input_scale(X, weights)
+            self._start_stream(X, None, weights, self._law())
         weights = (
             weights
             * compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_)[codes]
@@ -341,11 +354,26 @@ class UDNClassifier(
         return self
 
     def _depth_probabilities(self, X):
-        """Class probabilities of each depth; (n_layers_, n_samples, n_classes)."""
+        """Probabilities of classes by each depth of each network, and of these depths.
+
+        Returns
+        -------
+        by_depth : ndarray of shape (n_depths, n_samples, n_classes)
+        q : ndarray of shape (n_depths,)
+        """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        logits = self._network.outputs(self._scaled(X), self.n_layers_)
-        return softmax(logits / self.temperature_, axis=2)
+        members, by_depth = self._members(), []
+        depths = [member._depths() for member in members]
+        for member, q in zip(members, depths, strict=True):
+            logits = member._network.outputs(member._scaled(X), len(q))
+            by_depth.append(softmax(logits / member._temperature, axis=2))
+        return np.concatenate(by_depth), np.concatenate(depths) / len(members)
+
+    @property
+    def temperature_(self) -> float:
+        """What logits are divided by; of several networks the mean."""
+        return float(np.mean([member._temperature for member in self._members()]))
 
     @one_blas_thread
     def predict_proba(self, X: ArrayLike) -> FloatArray:
@@ -359,8 +387,8 @@ class UDNClassifier(
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
         """
-        by_depth = self._depth_probabilities(X)
-        p = np.tensordot(self.depth_posterior_, by_depth, axes=1)
+        by_depth, q = self._depth_probabilities(X)
+        p = np.tensordot(q, by_depth, axes=1)
         return p / p.sum(axis=1, keepdims=True)
 
     def predict_log_proba(self, X: ArrayLike) -> FloatArray:
@@ -408,9 +436,10 @@ class UDNClassifier(
         levels = np.atleast_1d(np.asarray(quantiles, dtype=float))
         if levels.ndim != 1 or not np.all((levels > 0) & (levels < 1)):
             raise ValueError(f"quantiles must be numbers in (0, 1). Got {quantiles!r} instead.")
-        p = np.moveaxis(self._depth_probabilities(X), 0, -1)
+        by_depth, q = self._depth_probabilities(X)
+        p = np.moveaxis(by_depth, 0, -1)
         order = np.argsort(p, axis=-1)
-        mass = np.cumsum(self.depth_posterior_[order], axis=-1)
+        mass = np.cumsum(q[order], axis=-1)
         mass /= mass[..., -1:]
         ranks = (mass[..., None] < levels - 1e-12).sum(axis=-2)
         return np.take_along_axis(np.take_along_axis(p, order, axis=-1), ranks, axis=-1)

@@ -14,11 +14,11 @@ pays, also where a shallow network has learned nothing yet.
 import warnings
 
 import numpy as np
-from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
 from skbayesnn.training.loop import Trainable
 from skbayesnn.udn.depth import TruncatedPoisson
+from skbayesnn.udn.likelihoods import log_mean
 from skbayesnn.udn.objective import run_steps
 from skbayesnn.udn.workers import ALONE
 
@@ -30,6 +30,7 @@ NOISE_FALL = 0.005
 """Most that the log noise falls a step of the optimiser, and 0.05 an epoch in any case. While the
 noise is wide, components cannot stand for different values of the mean, so the network has to
 learn it; later they can, and then nothing makes it learn."""
+ROWS_AT_A_TIME = 512
 LEAST_LOG_NOISE = -18.0
 LEAST_OF_A_GAP = 0.1
 """Least deviation of the noise, in gaps between neighbouring values of the targets. Of targets that
@@ -207,19 +208,26 @@ class DepthInference(Trainable):
             self.halves = np.full((2, m, targets.shape[1]), self.law.first_noise)
         kept = np.minimum(np.arange(m), self.halves.shape[1] - 1)
         self.halves = self.halves[:, kept]
-        values = np.empty((2, len(moves), m, targets.shape[1]))
+        log_noises = self.halves[:, None] + moves[:, None, None]
+        pieces = [
+            (half, slice(begin, begin + 2 * ROWS_AT_A_TIME, 2))
+            for half in range(2)
+            for begin in range(half, len(targets), 2 * ROWS_AT_A_TIME)
+        ]
+        parts = [None] * len(pieces)
 
         def piece(i):
-            half, move = divmod(i, len(moves))
-            rows = slice(half, None, 2)
-            log_noise = self.halves[half] + moves[move]
-            given = np.concatenate([log_noise, shared[:, targets.shape[1] :]], axis=1)
-            terms = self.law.log_densities(self.outputs[:, rows], given, targets[rows])
-            # As if part of one more row lay a standard deviation off: none of few rows' noise.
-            few = -0.5 * (log_noise + np.exp(-log_noise)) / max(1, len(targets[rows])) ** 3
-            values[half, move] = np.tensordot(weights[rows], terms, axes=(0, 1)) + few
+            half, rows = pieces[i]
+            parts[i] = self.law.noise_curve(
+                self.outputs[:, rows], shared, log_noises[half], targets[rows], weights[rows]
+            )
 
-        self.workers.run(piece, 2 * len(moves))
+        self.workers.run(piece, len(pieces))
+        # As if part of one more row lay a standard deviation off: none of few rows' noise.
+        n_rows = np.array([max(1, len(targets[half::2])) for half in range(2)], dtype=float)
+        values = -0.5 * (log_noises + np.exp(-log_noises)) / n_rows[:, None, None, None] ** 3
+        for (half, _), part in zip(pieces, parts, strict=True):
+            values[half] += part
         steps = moves[values.argmax(axis=1)]
         self.halves = np.maximum(self.halves + steps, self.least_log_noise)
         self.network.set_noise(self.halves.mean(axis=0))
@@ -239,7 +247,7 @@ class DepthInference(Trainable):
             if self.halves is not None:
                 given[:, : targets.shape[1]] = self.halves[1 - half]
             terms = self.law.log_densities(self.outputs[:, rows], given, targets[rows])
-            out[rows] = logsumexp(terms.sum(axis=2)[: len(q)], axis=0, b=q[:, None])
+            out[rows] = log_mean(terms.sum(axis=2)[: len(q)], q)
 
         self.workers.run(piece, 2)
         return out

@@ -1,8 +1,11 @@
 """The scale of the inputs, learned from some rows and applied to any.
 
-Normal scores: each column by its ranks, as the quantiles of a normal law. Between
-the values that were seen scores are interpolated, beyond them continued by a line, so
-that far inputs stay far. Not in the paper.
+A column of a table is standardised, unless its tails would squeeze the rest of it: then it is
+replaced by normal scores, the quantiles of a normal law at its ranks. Between the values that
+were seen scores are interpolated, beyond them continued by a line, so that far inputs stay far.
+What a network is given levels off beyond the rows: its lines go on for a quarter of a deviation.
+Scores of all columns would close gaps in the inputs, and bend a smooth function of few rows by
+their chance spacing. Not in the paper.
 """
 
 import numpy as np
@@ -12,6 +15,11 @@ from skbayesnn._validation import location_and_scale
 
 MOST_KNOTS = 1000
 """Values a column by which scores are interpolated."""
+REACH = 0.25
+"""How far beyond the rows, in standard deviations, a network's lines go on."""
+HEAVY = 10.0
+"""Fourth moment of a standardised column above which it is replaced by scores: a normal law has
+three, an exponential nine."""
 
 
 class OneScale:
@@ -32,6 +40,65 @@ class OneScale:
         """The images in these units."""
         return (X - self.location) / self.scale
 
+    def extend(self, X):
+        """Nothing depends on the range of the pixels."""
+
+    def levelled(self, Z):
+        """What the network is given: the images as they are."""
+        return Z
+
+
+class TableScales:
+    """Columns standardised, or by normal scores where tails are heavy.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    weights : ndarray of shape (n_samples,)
+        How many rows each row stands for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.arange(24.0).reshape(12, 2)
+    >>> X[-1, 1] = 1e6
+    >>> TableScales(X, np.ones(12))(X)[-3:].round(2)
+    array([[1.01, 0.86],
+           [1.3 , 1.21],
+           [1.59, 1.83]])
+    """
+
+    def __init__(self, X, weights):
+        self.location, self.scale = location_and_scale(X, "X", weights)
+        fourth = np.average(((X - self.location) / self.scale) ** 4, axis=0, weights=weights)
+        self.heavy = np.flatnonzero(fourth > HEAVY)
+        self.scores = NormalScores(X[:, self.heavy], weights)
+        self.low, self.high = np.full((2, X.shape[1]), [[np.inf], [-np.inf]])
+        self.extend(X)
+
+    def extend(self, X):
+        """Take in the range of more rows: in a stream they may move on."""
+        Z = self(X)
+        self.low, self.high = np.minimum(self.low, Z.min(0)), np.maximum(self.high, Z.max(0))
+
+    def levelled(self, Z):
+        """What the network is given: beyond the range of the rows, edge ± r (1 − exp(−d / r)).
+
+        Parameters
+        ----------
+        Z : ndarray of shape (n, n_features)
+            Rows in these units; d is how far beyond the edge, and r ``REACH``.
+        """
+        edge = np.clip(Z, self.low, self.high)
+        beyond = Z - edge
+        return edge - np.sign(beyond) * REACH * np.expm1(-np.abs(beyond) / REACH)
+
+    def __call__(self, X):
+        """The rows of ``X`` in these units; a constant column gets its distance from it."""
+        out = (X - self.location) / self.scale
+        out[:, self.heavy] = self.scores(X[:, self.heavy])
+        return out
+
 
 class NormalScores:
     """Learned from some rows, applied to any; scores have mean 0 and deviation 1 on the former.
@@ -51,7 +118,6 @@ class NormalScores:
     """
 
     def __init__(self, X, weights):
-        location_and_scale(X, "X", weights)  # refuses what a float cannot square
         self.knots = [self._learn(column, weights) for column in X.T]
 
     def _learn(self, column, weights):

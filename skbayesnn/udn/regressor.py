@@ -57,6 +57,11 @@ class UDNRegressor(
         "mixture" has ``n_components`` Gaussians with weights, means and variances that do.
     n_components : int, default=5
         Gaussians of each depth's "mixture".
+    n_networks : int or "auto", default="auto"
+        Networks that are trained, each from a start of its own and with other rows held out, and
+        pooled in equal parts. "auto" takes 4 for fewer than 500 rows, 3 for fewer than 1000, 2 for
+        fewer than 2000, and one for more, for layers of images, and where the first call is
+        ``partial_fit``.
     width : int or "auto", default="auto"
         Units of each hidden layer. "auto" takes 32 for fewer than 2000 rows, 64 for fewer than
         4000 and 128 for more; of channels, for layers of images, 48.
@@ -108,9 +113,11 @@ class UDNRegressor(
     tol : float, default=0.0
         Least rise of the held-out score, in nats a row, that counts.
     normalize_X : bool, default=True
-        Standardise the inputs inside. Columns of tables are replaced by normal scores (the
-        normal quantiles of their ranks, interpolated, and continued by lines beyond the rows
-        that were seen); images get one mean and one scale.
+        Standardise the inputs inside. Columns of tables with heavy tails, whose fourth moment is
+        more than ten squared variances, are replaced by normal scores (the normal quantiles of
+        their ranks, interpolated, and continued by lines beyond the rows that were seen). Beyond
+        the rows the network is given inputs that level off, at most a quarter of a standard
+        deviation outside. Images get one mean and one scale.
     normalize_y : bool, default=True
         Standardise the targets inside. All outputs are in the units of y either way.
     point_estimate : {"mean", "median"}, default="mean"
@@ -124,7 +131,7 @@ class UDNRegressor(
     Attributes
     ----------
     depth_posterior_ : ndarray of shape (`n_layers_`,)
-        Probability of each depth, from 1.
+        Probability of each depth, from 1; of several networks the mean.
     expected_depth_ : float
         Mean of the depth under its posterior.
     n_layers_ : int
@@ -134,17 +141,18 @@ class UDNRegressor(
         of dense or residual layers says which matter, by the squared norms of their weights over
         the largest; two networks are trained, with all inputs alike and with inputs so scaled,
         and the latter is kept where it predicts the held-out rows better by more than the
-        standard error.
+        standard error. Of several networks the mean.
     noise_variance_ : ndarray of shape (`n_layers_`,) or (`n_layers_`, n_targets)
         Noise variance in the squared units of y, of each depth. Of ``likelihood="gaussian"``
         alone: that of the others depends on the inputs.
     loss_curve_ : list of float
-        Minus the objective, a row, in nats of the standardised target, of each epoch.
+        Minus the objective, a row, in nats of the standardised target, of each epoch
+        of the first network.
     validation_scores_ : list of float
         Mean log density (of classes, log probability) of the held-out targets, standardised,
-        each time that they were scored.
+        each time that they were scored; of the first network.
     n_iter_ : int
-        Epochs run, those of ``refit`` included; calls of ``partial_fit``.
+        Epochs run, of the first network, those of ``refit`` included; calls of ``partial_fit``.
     n_samples_seen_ : int
         Rows that the prior is weighed against: the sum of all weights.
     n_features_in_ : int
@@ -155,7 +163,7 @@ class UDNRegressor(
     See Also
     --------
     skbayesnn.UDNClassifier : The same network for classes.
-    skbayesnn.EnsembleRegressor : Several such networks pooled: more accurate, at their cost.
+    skbayesnn.EnsembleRegressor : Pools fits of any model, side by side on several cores.
 
     Notes
     -----
@@ -213,6 +221,7 @@ class UDNRegressor(
         *,
         likelihood: Literal["gaussian", "heteroscedastic", "student_t", "mixture"] = "mixture",
         n_components: int = 5,
+        n_networks: int | Literal["auto"] = "auto",
         width: int | Literal["auto"] = "auto",
         layer_generator: LayerGenerator = "dense",
         image_shape: tuple[int, ...] | None = None,
@@ -237,6 +246,7 @@ class UDNRegressor(
     ) -> None:
         self.likelihood = likelihood
         self.n_components = n_components
+        self.n_networks = n_networks
         self.width = width
         self.layer_generator = layer_generator
         self.image_shape = image_shape
@@ -280,6 +290,8 @@ class UDNRegressor(
 
     def _learn_target_scale(self, targets, weights):
         self._y_offset, self._y_scale = np.zeros(targets.shape[1]), np.ones(targets.shape[1])
+        centred = targets - np.average(targets, axis=0, weights=weights)
+        self._y_variance = np.average(centred**2, axis=0, weights=weights)
         if self.normalize_y:
             self._y_offset, self._y_scale = location_and_scale(targets, "y", weights)
 
@@ -326,8 +338,10 @@ class UDNRegressor(
         )
         X, y, weights = self._weighted(X, self._targets(y), sample_weight)
         self._y_ndim, targets = y.ndim, y.reshape(len(y), -1)
-        split = self._initialise(*X.shape[::-1], self._law(targets.shape[1]))
-        self._train(X, targets, weights, split, None, (X, y))
+        law, n_networks = self._law(targets.shape[1]), self._number_of_networks(len(X))
+        self._initialise(*X.shape[::-1], law, n_networks)
+        self._train(X, targets, weights, None, (X, y))
+        self._novelty.add(self._placed(X))
         return self
 
     @one_blas_thread
@@ -365,14 +379,13 @@ class UDNRegressor(
         targets = y.reshape(len(y), -1)
         if first:
             self._y_ndim = y.ndim
-            self._initialise(*X.shape[::-1], self._law(targets.shape[1]))
-            self._learn_input_scale(X, weights)
-            self._learn_target_scale(targets, weights)
+            self._start_stream(X, targets, weights, self._law(targets.shape[1]))
         elif targets.shape[1] != len(self._y_offset):
             raise ValueError(
                 f"y has {targets.shape[1]} targets, but {len(self._y_offset)} at the first call."
             )
         self._train_once(X, targets, weights)
+        self._novelty.add(self._placed(X))
         return self
 
     @property
@@ -383,7 +396,15 @@ class UDNRegressor(
                 f"noise_variance_: with likelihood={self.likelihood!r} the noise depends on the "
                 "inputs; see predict_distribution."
             )
-        variances = np.exp(self._network.shared(self.n_layers_)) * self._y_scale**2
+        total, mass = 0.0, np.zeros((self.n_layers_, 1))
+        for member in self._members():
+            q = member._depths()
+            own = np.zeros((self.n_layers_, len(member._y_scale)))
+            own[: len(q)] = np.exp(member._network.shared(len(q))) * member._y_scale**2
+            q = np.pad(q, (0, self.n_layers_ - len(q)))[:, None]
+            # A depth that no network gives any probability is all of theirs alike.
+            total, mass = total + np.where(q > 0, q, 1e-300) * own, mass + np.maximum(q, 1e-300)
+        variances = total / mass
         return variances[:, 0] if self._y_ndim == 1 else variances
 
     @one_blas_thread
@@ -402,16 +423,32 @@ class UDNRegressor(
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        outputs = self._network.outputs(self._scaled(X), self.n_layers_)
-        log_weights, means, log_variances = self._network.architecture.likelihood.gaussians(
-            outputs, self._network.shared(self.n_layers_)
-        )
-        weights = np.exp(log_weights) * self.depth_posterior_[:, None, None, None]
+        novelty = self._novelty(self._placed(X))[:, None]
+        of_members = [member._own_mixtures(X, novelty) for member in self._members()]
+        mixtures = [
+            of_target[0] if len(of_target) == 1 else equal_mixture(of_target)
+            for of_target in zip(*of_members, strict=True)
+        ]
+        return mixtures[0] if self._y_ndim == 1 else mixtures
+
+    def _own_mixtures(self, X, novelty):
+        """Predictive distributions of this estimator's own network, one a target."""
+        q, law = self._depths(), self._network.architecture.likelihood
+        outputs = self._network.outputs(self._scaled(X), len(q))
+        log_weights, means, log_variances = law.gaussians(outputs, self._network.shared(len(q)))
+        weights = np.exp(log_weights) * q[:, None, None, None]
         parts = np.moveaxis(np.stack([weights, means, np.exp(log_variances)]), 1, 3)
         mixtures = []
         for t, (offset, scale) in enumerate(zip(self._y_offset, self._y_scale, strict=True)):
             w, m, v = parts[:, :, t].reshape(3, len(X), -1)
+            v += novelty * (self._y_variance[t] / scale**2)
             mixtures.append(
                 PredictiveMixture(w / w.sum(axis=1, keepdims=True), m, v).scaled(offset, scale)
             )
-        return mixtures[0] if self._y_ndim == 1 else mixtures
+        return mixtures
+
+
+def equal_mixture(mixtures):
+    """Several predictive distributions of the same rows in equal parts."""
+    parts = [(m.weights / len(mixtures), m.means, m.variances) for m in mixtures]
+    return PredictiveMixture(*(np.hstack(part) for part in zip(*parts, strict=True)))

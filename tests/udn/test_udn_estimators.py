@@ -20,7 +20,7 @@ def test_depth_grows_with_difficulty():
     depths, scores = [], []
     for omega in (0, 8):
         X, y = spiral(omega, 700, 0)
-        model = UDNClassifier(max_iter=150, refit=False, random_state=0).fit(X, y)
+        model = UDNClassifier(max_iter=150, refit=False, n_networks=1, random_state=0).fit(X, y)
         depths.append(model.expected_depth_)
         scores.append(model.score(*spiral(omega, 700, 1)))
     assert depths[0] + 1 < depths[1]
@@ -29,7 +29,7 @@ def test_depth_grows_with_difficulty():
 
 def test_training_helps_and_so_does_a_hidden_layer_more():
     X, y = spiral(5, 500, 0)
-    options = {"depth_prior": "point", "refit": False, "random_state": 0}
+    options = {"depth_prior": "point", "refit": False, "n_networks": 1, "random_state": 0}
     scores = [
         UDNClassifier(max_depth=depth, max_iter=epochs, **options).fit(X, y).score(X, y)
         for depth, epochs in ((3, 1), (1, 120), (3, 120))
@@ -42,7 +42,9 @@ def test_training_helps_and_so_does_a_hidden_layer_more():
 def test_depth_does_not_depend_on_the_number_of_epochs():
     X, y = spiral(3, 400, 0)
     depths = [
-        UDNClassifier(max_iter=n, batch_size=100, early_stopping=False, random_state=0)
+        UDNClassifier(
+            max_iter=n, batch_size=100, early_stopping=False, n_networks=1, random_state=0
+        )
         .fit(X, y)
         .expected_depth_
         for n in (250, 600)
@@ -66,8 +68,9 @@ def test_classifier_attributes_and_probabilities():
     np.testing.assert_allclose(p.sum(axis=1), 1)
     np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), p)
     assert set(model.predict(X)) <= set(labels)
-    by_depth = model._depth_probabilities(X)
-    np.testing.assert_allclose(np.tensordot(q, by_depth, axes=1), p)
+    by_depth, weights = model._depth_probabilities(X)
+    np.testing.assert_allclose(np.tensordot(weights, by_depth, axes=1), p)
+    np.testing.assert_allclose(weights.sum(), 1)
 
 
 def test_probability_quantiles():
@@ -76,7 +79,7 @@ def test_probability_quantiles():
     levels = [0.9, 0.05, 0.5]
     found = model.predict_quantiles(X[:20], levels)
     assert found.shape == (20, 2, 3)
-    p, q = model._depth_probabilities(X[:20]), model.depth_posterior_
+    p, q = model._depth_probabilities(X[:20])
     for i in range(20):
         for j, level in enumerate(levels):
             order = np.argsort(p[:, i, 1])
@@ -91,8 +94,8 @@ def test_probability_quantiles():
 
 def test_regressor_predictions_are_in_the_units_of_y():
     X, y = wave()
-    small = UDNRegressor(max_iter=150, random_state=0).fit(X, y)
-    large = UDNRegressor(max_iter=150, random_state=0).fit(X, 1000 * y - 7)
+    small = UDNRegressor(max_iter=150, n_networks=2, random_state=0).fit(X, y)
+    large = UDNRegressor(max_iter=150, n_networks=2, random_state=0).fit(X, 1000 * y - 7)
     mean, std = small.predict(X, return_std=True)
     mean_large, std_large = large.predict(X, return_std=True)
     np.testing.assert_allclose(mean_large, 1000 * mean - 7, rtol=1e-4, atol=1)
@@ -114,10 +117,12 @@ def test_noise_is_honest_where_the_network_could_follow_every_row():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 8)), rng.normal(size=200)  # nothing to learn
     fresh = rng.normal(size=(500, 8)), rng.normal(size=500)
-    options = {"max_iter": 100, "random_state": 0}
+    options = {"max_iter": 100, "n_networks": 1, "random_state": 0}
     models = [
         UDNRegressor(likelihood="gaussian", **options),
-        UDNRegressor(likelihood="gaussian", early_stopping=False, max_iter=250, random_state=0),
+        UDNRegressor(
+            likelihood="gaussian", early_stopping=False, n_networks=1, max_iter=250, random_state=0
+        ),
         UDNRegressor(**options),
     ]
     honest, naive, mixture = (m.fit(X, y).log_predictive_density(*fresh).mean() for m in models)
@@ -134,7 +139,8 @@ def test_several_targets():
     assert model.score(X, Y) > 0.9
     mixtures = model.predict_distribution(X)
     np.testing.assert_allclose(mixtures[1].mean(), mean[:, 1])
-    assert model.predict(X, return_distribution=True)[0].means.shape == (150, model.n_layers_)
+    n_depths = sum(len(member._depths()) for member in model._members())
+    assert model.predict(X, return_distribution=True)[0].means.shape == (150, n_depths)
     assert model.noise_variance_.shape == (model.n_layers_, 2)
     assert model.predict(X, quantiles=[0.1, 0.5, 0.9]).shape == (150, 2, 3)
     assert model.predict_interval(X).shape == (150, 2, 2)
@@ -214,14 +220,14 @@ def few_of_many(n=300, seed=0):
 
 def test_many_inputs_are_weighed():
     X, y = few_of_many()
-    model = UDNClassifier(random_state=0).fit(X, y)
+    model = UDNClassifier(n_networks=1, random_state=0).fit(X, y)
     assert set(np.argsort(model.input_relevance_)[-2:]) == {4, 20}
     assert model.input_relevance_.max() == 1
     assert np.median(model.input_relevance_) < 0.05
     X_test, y_test = few_of_many(1000, 1)
     p = model.predict_proba(X_test)
     assert log_loss(y_test, p) < 0.2
-    blind = UDNClassifier(early_stopping=False, random_state=0).fit(X, y)
+    blind = UDNClassifier(early_stopping=False, n_networks=1, random_state=0).fit(X, y)
     np.testing.assert_array_equal(blind.input_relevance_, np.ones(60))
     assert log_loss(y_test, blind.predict_proba(X_test)) > 0.5
     X_test[:, 7] = 50.0  # of which nothing is known
@@ -231,9 +237,11 @@ def test_many_inputs_are_weighed():
 def test_inputs_are_weighed_only_if_held_out_rows_say_so():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 30))
-    model = UDNRegressor(max_iter=60, random_state=0).fit(X, X @ rng.choice([-1.0, 1.0], 30))
+    model = UDNRegressor(max_iter=60, n_networks=2, random_state=0).fit(
+        X, X @ rng.choice([-1.0, 1.0], 30)
+    )
     np.testing.assert_array_equal(model.input_relevance_, np.ones(30))
-    few = UDNRegressor(max_iter=150, random_state=0).fit(X, X[:, 0] ** 2 + X[:, 1])
+    few = UDNRegressor(max_iter=150, n_networks=1, random_state=0).fit(X, X[:, 0] ** 2 + X[:, 1])
     assert set(np.argsort(few.input_relevance_)[-2:]) == {0, 1}
     again = few.input_relevance_.copy()
     few.partial_fit(X, X[:, 0])

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.special import psi
+from scipy.special import logsumexp, psi
 from scipy.stats import norm, t
 from sklearn.preprocessing import QuantileTransformer
 
@@ -10,7 +10,7 @@ from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.udn import UDNRegressor
 from skbayesnn.udn.adjoints import digamma
 from skbayesnn.udn.inputs import NormalScores
-from skbayesnn.udn.likelihoods import START_SPREAD, Likelihood
+from skbayesnn.udn.likelihoods import START_SPREAD, Likelihood, log_mean
 
 LAWS = ["gaussian", "heteroscedastic", "student_t", "mixture"]
 
@@ -122,6 +122,27 @@ def test_many_inputs_have_small_weights_unless_a_scale_is_given():
             np.testing.assert_allclose(block, expected**-2, rtol=1e-6)
 
 
+@pytest.mark.parametrize("name", LAWS)
+def test_the_noise_curve_is_the_sum_of_log_densities(name, rng):
+    law = Likelihood(name, 2, 3 if name == "mixture" else 1)
+    outputs = rng.normal(size=(3, 20, law.n_outputs))
+    shared = rng.normal(size=(3, law.n_shared))
+    targets, weights = rng.normal(size=(20, 2)), rng.uniform(0.5, 2, 20)
+    log_noises = rng.normal(-1, 1, (4, 3, 2))
+    found = law.noise_curve(outputs, shared, log_noises, targets, weights)
+    for i, log_noise in enumerate(log_noises):
+        given = np.concatenate([log_noise, shared[:, 2:]], axis=1)
+        terms = law.log_densities(outputs, given, targets)
+        np.testing.assert_allclose(found[i], np.einsum("n,dnt->dt", weights, terms))
+
+
+def test_log_densities_over_depths_are_those_of_scipy(rng):
+    terms = 300 * rng.normal(size=(4, 10))
+    for q in ([0.1, 0.2, 0.3, 0.4], [0.0, 0.5, 0.5, 0.0]):
+        expected = logsumexp(terms, axis=0, b=np.array(q)[:, None])
+        np.testing.assert_allclose(log_mean(terms, np.array(q)), expected)
+
+
 def test_normal_scores(rng):
     X = rng.exponential(size=(400, 2)) ** 2
     X[:, 1] = 7.0
@@ -195,7 +216,7 @@ def test_predictions_do_not_depend_on_the_unit_of_y():
 
 def test_several_targets_have_a_mixture_each():
     X, y = two_branches(120, 0)
-    model = UDNRegressor(likelihood="mixture", n_components=2, max_iter=5, random_state=0)
+    model = UDNRegressor(n_components=2, n_networks=1, max_iter=5, random_state=0)
     mixtures = model.fit(X, np.column_stack([y, -y])).predict_distribution(X)
     assert mixtures[1].means.shape == (120, 2 * model.n_layers_)
     assert not hasattr(model, "noise_variance_")

@@ -50,7 +50,7 @@ def test_fits_with_weights_and_with_copies_agree_but_for_chance():
     grid = np.linspace(-1.8, 1.8, 30)[:, None]
     groups = []
     for data in ((X, Y, WEIGHTS), (X[repeated], Y[repeated], None)):
-        options = {"max_iter": 120, "early_stopping": False, "batch_size": 64}
+        options = {"max_iter": 120, "early_stopping": False, "batch_size": 64, "n_networks": 1}
         groups.append(
             [UDNRegressor(random_state=s, **options).fit(*data).predict(grid) for s in range(4)]
         )
@@ -62,7 +62,7 @@ def test_fits_with_weights_and_with_copies_agree_but_for_chance():
 
 def test_scales_come_from_the_training_part():
     far = Y.copy()
-    options = {"likelihood": "gaussian", "max_iter": 2, "random_state": 0}
+    options = {"likelihood": "gaussian", "n_networks": 1, "max_iter": 2, "random_state": 0}
     model = UDNRegressor(**options).fit(X, Y)
     for row in range(120):
         far[:] = Y
@@ -104,7 +104,7 @@ def test_noise_is_no_narrower_than_a_part_of_the_gaps_of_targets(rng):
     np.testing.assert_allclose(least_log_noise(counts), 2 * np.log(0.1))
     np.testing.assert_allclose(least_log_noise(single), LEAST_LOG_NOISE)
     assert least_log_noise(fine) < -14  # nothing where targets have no steps
-    model = UDNRegressor(random_state=0, max_iter=200, refit=False)
+    model = UDNRegressor(random_state=0, max_iter=200, refit=False, n_networks=1)
     labels = np.round(X[:, 0])  # a function of the inputs: noise would fall to nothing
     model.fit(X, labels)
     law = model.predict_distribution(X)
@@ -129,7 +129,9 @@ def test_gaussian_noise_ends_at_the_mean_square(rng):
 
 
 def test_temperature_is_the_best_for_the_held_out_rows(rng):
-    model = UDNClassifier(max_iter=30, random_state=0).fit(X, rng.integers(2, size=120))
+    model = UDNClassifier(n_networks=1, max_iter=30, random_state=0).fit(
+        X, rng.integers(2, size=120)
+    )
     assert model.temperature_ > 1  # nothing can be learned: less certain than the network
     logits = model._network.outputs(model._scaled(X), model.n_layers_)
     odds = np.exp(logits[..., 1] - logits[..., 0]) ** (1 / model.temperature_)

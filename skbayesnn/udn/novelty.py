@@ -1,0 +1,85 @@
+"""How far a row is from those that were trained on: where none is near, intervals widen.
+
+Weights are fitted at their mean, so the network is as sure of its line beyond the rows, and across
+a gap between them, as among them. What it cannot know there is taken from the distance to the
+nearest row: with Δ what that distance has in excess of those that rows have among themselves,
+
+    2 (1 − exp(−Δ(x)² / (2 l²)))
+
+times the variance of the targets is added to the variance of each Gaussian. Far away that is the
+expected square of the difference of two targets: a guess that has nothing to do with what it
+guesses. It is how the variance of a Gaussian process grows away from a row, but zero where rows
+are as near as rows are to each other. Not in the paper.
+"""
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+MOST_ROWS = 1000
+LEVEL = 0.99
+"""Part of the rows that have another as near as a row may be without any widening."""
+LENGTH = 0.35
+"""The length l, over the median distance of the rows from their medians."""
+
+
+class Novelty:
+    """Rows that were seen, up to a thousand of them chosen by chance, and distances to them.
+
+    Parameters
+    ----------
+    generator : numpy.random.Generator
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> novelty = Novelty(np.random.default_rng(0))
+    >>> novelty.add(np.linspace(-1, 1, 50)[:, None])
+    >>> novelty(np.array([[0.51], [1.0], [1.1], [2.0]])).round(3)
+    array([0.   , 0.   , 0.107, 2.   ])
+    """
+
+    def __init__(self, generator):
+        self.generator = generator
+        self.keys, self.rows = np.zeros(0), None
+        self.tree = None
+
+    def add(self, X):
+        """Take in the rows of a table, or of a batch of a stream.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, n_inputs)
+            In the units that the network sees.
+        """
+        keys = np.concatenate([self.keys, self.generator.random(len(X))])
+        rows = np.array(X, dtype=float) if self.rows is None else np.concatenate([self.rows, X])
+        if len(keys) > MOST_ROWS:  # each row ever seen is among those of the least keys alike
+            kept = np.sort(np.argpartition(keys, MOST_ROWS)[:MOST_ROWS])
+            keys, rows = keys[kept], rows[kept]
+        self.keys, self.rows, self.tree = keys, rows, None
+        self._look()
+
+    def _look(self):
+        """Find what distances rows have among themselves; copies of a row count once."""
+        distinct = np.unique(self.rows, axis=0)
+        self.near, self.length = np.inf, 1.0
+        if len(distinct) > 1:
+            self.tree = cKDTree(distinct)
+            self.near = np.quantile(self.tree.query(distinct, 2)[0][:, 1], LEVEL)
+            squares = np.sum((self.rows - np.median(self.rows, axis=0)) ** 2, axis=1)
+            self.length = LENGTH * np.sqrt(np.median(squares) or squares.mean())
+
+    def __getstate__(self):
+        return {**vars(self), "tree": None}
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+        if self.rows is not None:
+            self._look()
+
+    def __call__(self, X):
+        """What is to be added for each row, over the variance of the targets; (n,)."""
+        if self.tree is None:
+            return np.zeros(len(X))
+        excess = np.maximum(self.tree.query(X)[0] - self.near, 0.0)
+        return -2.0 * np.expm1(-0.5 * (excess / self.length) ** 2)
