@@ -14,6 +14,7 @@ from skbayesnn._validation import (
     positive,
 )
 from skbayesnn.numerics.random import spawn_generators
+from skbayesnn.numerics.workers import Workers
 from skbayesnn.training.loop import CallbackTasks, train
 from skbayesnn.training.settings import (
     TRAINING_CONSTRAINTS,
@@ -29,7 +30,6 @@ from skbayesnn.udn.inference import DepthInference
 from skbayesnn.udn.inputs import OneScale, TableScales
 from skbayesnn.udn.network import Network
 from skbayesnn.udn.novelty import Novelty
-from skbayesnn.udn.workers import Workers
 
 NETWORKS = {500: 4, 1000: 3, 2000: 2}
 """Fewer rows than this, and how many networks "auto" pools then; one else, and of images. Single

@@ -16,11 +16,11 @@ import warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from skbayesnn.numerics.workers import ALONE
 from skbayesnn.training.loop import Trainable
 from skbayesnn.udn.depth import TruncatedPoisson
 from skbayesnn.udn.likelihoods import log_mean
 from skbayesnn.udn.objective import run_steps
-from skbayesnn.udn.workers import ALONE
 
 PROBE_WEIGHT, LEAST_TRAINED = 0.01, 5
 BATCHES_BETWEEN_DEPTH_UPDATES = 16
@@ -65,7 +65,7 @@ class DepthInference(Trainable):
         of the other half, and training takes the geometric mean.
     noise : ndarray of shape (depth, n_outputs) or None, default=None
         Log noise variances to keep, the last for all deeper heads; None to learn them.
-    workers : skbayesnn.udn.workers.Workers
+    workers : skbayesnn.numerics.workers.Workers
         Threads to share the work out to.
     """
 

@@ -6,9 +6,9 @@ from math import prod
 import numpy as np
 
 from skbayesnn.numerics.adam import Adam
+from skbayesnn.numerics.workers import ALONE
 from skbayesnn.udn.likelihoods import VARIANCE_UNIT
 from skbayesnn.udn.objective import divergences
-from skbayesnn.udn.workers import ALONE
 
 WORK_A_PIECE, MOST_PIECES = 10_000_000, 4
 """Rows times parameters, at the least, of a piece of a batch, and pieces at the most: a piece is to
@@ -201,7 +201,7 @@ class Network:
         ----------
         X : ndarray of shape (n, n_inputs)
         depth : int
-        workers : skbayesnn.udn.workers.Workers
+        workers : skbayesnn.numerics.workers.Workers
 
         Returns
         -------

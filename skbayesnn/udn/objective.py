@@ -15,9 +15,9 @@ import numpy as np
 
 from skbayesnn.numerics.adam import adam_step
 from skbayesnn.numerics.jit import kernel
+from skbayesnn.numerics.workers import ALONE
 from skbayesnn.udn.fused import fused_gradient
 from skbayesnn.udn.heads import head_gradient
-from skbayesnn.udn.workers import ALONE
 
 
 def data_gradient(
@@ -42,7 +42,7 @@ def data_gradient(
         What the sums over the batch are divided by.
     totals : ndarray of shape (depth,)
         The batch's log-likelihood of each depth is added.
-    workers : skbayesnn.udn.workers.Workers
+    workers : skbayesnn.numerics.workers.Workers
     """
     pass_through = fused_pass if network.architecture.fused else layered_gradient
     n_pieces = network.n_pieces(len(X), depth)
@@ -162,7 +162,7 @@ def run_steps(
         Learning rate.
     n_total : float
         The number of rows that the prior is weighed against.
-    workers : skbayesnn.udn.workers.Workers
+    workers : skbayesnn.numerics.workers.Workers
 
     Returns
     -------

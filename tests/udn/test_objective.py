@@ -7,12 +7,12 @@ import pytest
 from scipy.special import log_softmax, logsumexp
 from scipy.stats import norm, t
 
+from skbayesnn.numerics.workers import Workers
 from skbayesnn.udn.architecture import Architecture
 from skbayesnn.udn.convolution import ConvolutionalLayers
 from skbayesnn.udn.likelihoods import VARIANCE_UNIT, Likelihood
 from skbayesnn.udn.network import Network
 from skbayesnn.udn.objective import data_gradient, layered_gradient, run_steps, shrink
-from skbayesnn.udn.workers import Workers
 
 DEPTH, N = 3, 5
 Q = np.array([0.2, 0.5, 0.3])

@@ -12,10 +12,10 @@ from sklearn.model_selection import GridSearchCV
 from toy_tables import spiral, wave
 
 from skbayesnn._validation import InvalidParameterError
+from skbayesnn.numerics.workers import Workers
 from skbayesnn.udn import ConvolutionalLayers, Layer, UDNClassifier, UDNRegressor, check_layer
 from skbayesnn.udn.convolution import image_patches, image_patches_adjoint
 from skbayesnn.udn.layers import DenseLayer, ResidualLayer
-from skbayesnn.udn.workers import Workers
 
 
 class Waves(Layer):
