@@ -6,7 +6,7 @@ three degrees of freedom, as the squared exponential is that of normal ones (Rah
 
 g = Ψ θ with θ ~ N(0, a I), the columns of Ψ orthogonal. Up to :data:`MAX_EXACT` rows they are
 the eigenvectors of the Gram matrix times the roots of its eigenvalues, which is the process
-itself; beyond, those of Nyström's approximation by :data:`N_LANDMARKS` of the rows.
+itself; beyond, those of Nyström's approximation by some of the rows (:func:`number_of_landmarks`).
 
 Rows have noise variances of their own, σ²/p_i, and then Ψ would serve no longer. But noise
 is a sum e' + e'' with Var e' = c σ² the same for all rows, c = min 1/p: draw u = g + e' given
@@ -26,9 +26,18 @@ from skbayesnn.stable.samplers.scales import log_half_cauchy, log_noise_prior, p
 MAX_EXACT = 2000
 """Rows up to which g is exact."""
 
-N_LANDMARKS = 300
 _ROWS_A_BLOCK = 4096
 _LEAST_EIGENVALUE = 1e-13
+
+
+def number_of_landmarks(n_rows):
+    """How many rows stand for all of them, beyond :data:`MAX_EXACT`.
+
+    As many as keep Ψ, which a sweep reads twice, at six million numbers; from 300 to 1000. With
+    900 for 300 the log density of 819 test rows of kin8nm rose from 0.94 to 1.11, of power by
+    0.006 (``benchmarks/LOG.md``).
+    """
+    return int(np.clip(6_000_000 // n_rows, 300, 1000))
 
 
 def radial(squares):
@@ -73,8 +82,9 @@ class DenseBasis:
             self.train = np.ascontiguousarray(vectors * np.sqrt(self.squares))
             self._map = None
             return
-        rows = np.unique(X[rng.choice(len(X), min(len(X), 2 * N_LANDMARKS), replace=False)], axis=0)
-        rows = rows[rng.permutation(len(rows))[:N_LANDMARKS]]
+        n_landmarks = number_of_landmarks(len(X))
+        rows = np.unique(X[rng.choice(len(X), min(len(X), 2 * n_landmarks), replace=False)], axis=0)
+        rows = rows[rng.permutation(len(rows))[:n_landmarks]]
         self._landmarks = rows
         values, vectors = eigh(dense_kernel(rows, rows))
         kept = values > _LEAST_EIGENVALUE * values[-1]

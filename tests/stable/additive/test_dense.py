@@ -24,6 +24,7 @@ def test_features_are_the_process_itself():
 
 def test_landmarks_approximate_a_smooth_process(monkeypatch):
     monkeypatch.setattr(dense, "MAX_EXACT", 100)
+    monkeypatch.setattr(dense, "number_of_landmarks", lambda n_rows: n_rows // 2)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 2)) / 1.5
     basis = DenseBasis(X, rng)
@@ -58,3 +59,8 @@ def test_evidence_is_the_density_of_both_noises():
             - 0.5 * np.sum(e**2 / d / noise + log_noise)
         )
     np.testing.assert_allclose(values[1] - values[0], exact[1] - exact[0], atol=1e-8)
+
+
+def test_more_landmarks_where_there_are_fewer_rows():
+    numbers = [dense.number_of_landmarks(n) for n in (2001, 6000, 10_000, 20_000, 1_000_000)]
+    assert numbers == [1000, 1000, 600, 300, 300]
