@@ -5,12 +5,13 @@ models are (somewhere) useful", Bayesian Analysis 2022): some members are better
 inputs, others in another. The weights at x are a softmax of linear functions of the standardised
 inputs z,
 
-    w_k(x) ∝ exp(b_k + Σ_j a_kj z_j),   a_kj ~ N(0, 1/J),   b_k - mean(b) ~ N(0, 10),
+    w_k(x) ∝ exp(b_k + Σ_j a_kj z_j),   a_kj ~ N(0, s²/J),   b_k - mean(b) ~ N(0, 10),
 
-with J inputs that vary, so that the functions have a prior standard deviation of about one,
-whatever the number of inputs; and the mode of the posterior is taken, under the log score of rows
-that the members were not fitted to as the log likelihood. With few rows, or where the inputs tell
-nothing about who is right, that is close to constant weights.
+with J inputs that vary, so that the functions have a prior standard deviation of about s, whatever
+the number of inputs; and the mode of the posterior is taken, under the log score of rows that the
+members were not fitted to as the log likelihood. Five values of s share the weights in proportion
+to the densities that they give to rows left out of this search (as pseudo-BMA has it). With few
+rows, or where the inputs tell nothing about who is right, that is close to constant weights.
 """
 
 import warnings
@@ -18,7 +19,7 @@ import warnings
 import numpy as np
 from scipy.optimize import minimize
 from scipy.sparse import issparse
-from scipy.special import log_softmax, logsumexp
+from scipy.special import log_softmax, logsumexp, softmax
 from sklearn.exceptions import ConvergenceWarning
 
 _INTERCEPT_VARIANCE = 10.0
@@ -28,8 +29,16 @@ data the weights stay what they are at the edge."""
 
 _MAX_STEPS = 2000
 _LEAST_START = 0.01
+_LEAST_SHARE = 0.01
 _TOLERANCE = 1e-5
 """Largest derivative of the mean log score a row at which the search may end."""
+
+_WIDTHS = 10.0 ** np.array([-0.5, -0.25, 0.0, 0.25, 0.5])
+"""Values of s."""
+
+_N_FOLDS = 5
+_ROUGHLY = 1e-3
+"""Tolerance of the searches that only compare the widths."""
 
 
 def number_columns(X):
@@ -86,8 +95,11 @@ class VaryingWeights:
 
     Attributes
     ----------
-    intercepts_ : ndarray of shape (n_members,)
-    slopes_ : ndarray of shape (n_members, n_columns)
+    shares_ : ndarray of shape (5,)
+        Of the prior widths 0.32, 0.56, 1, 1.8 and 3.2; those below 0.01 are set to zero.
+    intercepts_ : ndarray of shape (n_widths, n_members)
+        For each of the widths that have a share.
+    slopes_ : ndarray of shape (n_widths, n_members, n_columns)
 
     Warns
     -----
@@ -99,6 +111,7 @@ class VaryingWeights:
         self._places = places
         columns = taken(X, places)
         rows = np.ones(len(columns)) if sample_weight is None else np.asarray(sample_weight)
+        log_densities, columns, rows = log_densities[:, rows > 0], columns[rows > 0], rows[rows > 0]
         known = np.isfinite(columns)
         masses = rows[:, None] * known
         totals = np.maximum(masses.sum(axis=0), np.finfo(float).tiny)
@@ -110,20 +123,22 @@ class VaryingWeights:
         # Constant to rounding is constant.
         constants = scales <= 1e-12 * np.maximum(np.abs(self._means), np.finfo(float).tiny)
         self._scales = np.where(constants, np.inf, scales)
-        inputs = self._standardised(X)
+        inputs = self._standardised(columns)
         n_members = len(log_densities)
         start = np.log(np.maximum(constant, _LEAST_START))
         start = np.append(start, np.zeros(n_members * inputs.shape[1]))
-        precision = max(np.sum(np.isfinite(self._scales)), 1)
-        result = minimize(
-            minus_log_posterior,
-            start,
-            args=(log_densities, inputs, rows, precision),
-            jac=True,
-            method="L-BFGS-B",
-            options={"maxiter": _MAX_STEPS, "ftol": 0.0, "gtol": 0.1 * _TOLERANCE},
-        )
-        missing = np.abs(result.jac).max()
+        precisions = max(np.sum(np.isfinite(self._scales)), 1) / _WIDTHS**2
+        data = log_densities, inputs, rows
+        # Equal rows are in the same fold, so that none is judged by its copies.
+        _, place = np.unique(values, axis=0, return_inverse=True)
+        shares = softmax(cross_validated(start, *data, precisions, place.ravel()))
+        shares[shares < _LEAST_SHARE] = 0.0
+        self.shares_ = shares / shares.sum()
+        found, missing = [], 0.0
+        for precision in precisions[self.shares_ > 0]:
+            start, slope = searched(start, *data, precision, _TOLERANCE)
+            found.append(start)
+            missing = max(missing, slope)
         if missing > _TOLERANCE:
             warnings.warn(
                 f"The stacking weights did not converge: a derivative is {missing:.1e}. Leave out "
@@ -131,19 +146,66 @@ class VaryingWeights:
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self.intercepts_ = result.x[:n_members]
-        self.slopes_ = result.x[n_members:].reshape(n_members, -1)
+        found = np.array(found)
+        self.intercepts_ = found[:, :n_members]
+        self.slopes_ = found[:, n_members:].reshape(len(found), n_members, -1)
 
-    def _standardised(self, X):
-        columns = taken(X, self._places)
+    def _standardised(self, columns):
         known = np.isfinite(columns)
         z = (np.where(known, columns, self._means) - self._means) / self._scales
         return np.clip(z, -_FURTHEST, _FURTHEST)
 
     def __call__(self, X):
         """Weights at the given inputs, (n_samples, n_members)."""
-        logits = self.intercepts_ + self._standardised(X) @ self.slopes_.T
-        return np.exp(log_softmax(logits, axis=1))
+        z = self._standardised(taken(X, self._places))
+        parts = [
+            share * softmax(intercepts + z @ slopes.T, axis=1)
+            for share, intercepts, slopes in zip(
+                self.shares_[self.shares_ > 0], self.intercepts_, self.slopes_, strict=True
+            )
+        ]
+        return np.sum(parts, axis=0)
+
+
+def searched(start, log_densities, inputs, rows, precision, tolerance):
+    """Parameters with the largest posterior density, and the largest derivative that is left."""
+    result = minimize(
+        minus_log_posterior,
+        start,
+        args=(log_densities, inputs, rows, precision),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": _MAX_STEPS, "ftol": 0.0, "gtol": 0.1 * tolerance},
+    )
+    return result.x, np.abs(result.jac).max()
+
+
+def cross_validated(start, log_densities, inputs, rows, precisions, place):
+    """Sum of the log densities of rows under weights from other folds, for each precision.
+
+    Parameters
+    ----------
+    place : ndarray of shape (n_samples,)
+        Number of a row among all that differ. Every fifth is in the same fold.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_precisions,)
+    """
+    n_members = len(log_densities)
+    scores = np.zeros(len(precisions))
+    n_folds = min(_N_FOLDS, place.max() + 1)
+    for fold in range(n_folds if n_folds > 1 else 0):
+        test = place % n_folds == fold
+        found = start
+        for i, precision in enumerate(precisions):
+            found, _ = searched(
+                found, log_densities[:, ~test], inputs[~test], rows[~test], precision, _ROUGHLY
+            )
+            logits = found[:n_members] + inputs[test] @ found[n_members:].reshape(n_members, -1).T
+            joint = log_softmax(logits, axis=1) + log_densities[:, test].T
+            scores[i] += rows[test] @ logsumexp(joint, axis=1)
+    return scores
 
 
 def minus_log_posterior(parameters, log_densities, inputs, rows, precision):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from scipy.optimize import approx_fprime
+from scipy.optimize import approx_fprime, minimize
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import BayesianRidge, Ridge
@@ -120,6 +120,39 @@ def test_inputs_that_tell_nothing_leave_the_weights_nearly_constant():
     weights = fitted(scores, X)(X)
     np.testing.assert_allclose(weights.mean(axis=0), log_score_weights(scores), atol=0.02)
     assert weights.std(axis=0).max() < 0.06
+
+
+def test_widths_of_the_prior_share_by_what_they_predict():
+    rng = np.random.default_rng(3)
+    x = rng.permutation(30) / 10.0
+    z = (x - x.mean()) / x.std()
+    scores = np.array([1.5 * z, np.zeros(30)]) + 0.5 * rng.normal(size=(2, 30))
+    model = fitted(scores, x[:, None])
+    # Two members: the log odds are a line, with a prior variance of slopes of 2 s², and of the
+    # intercept of 2 * 2 * 10 / 2, since b - mean(b) counts twice.
+    totals = np.zeros(5)
+    for fold in range(5):
+        test = np.argsort(np.argsort(x)) % 5 == fold
+        for i, width in enumerate([10**-0.5, 10**-0.25, 1.0, 10**0.25, 10**0.5]):
+
+            def score(line, rows):
+                weight = 1 / (1 + np.exp(-line[0] - line[1] * z[rows]))
+                return np.log(
+                    weight * np.exp(scores[0, rows]) + (1 - weight) * np.exp(scores[1, rows])
+                )
+
+            def loss(line, train=~test, width=width):
+                prior = 0.5 * line[1] ** 2 / (2 * width**2) + 0.5 * line[0] ** 2 / 20
+                return prior - score(line, train).sum()
+
+            totals[i] += score(minimize(loss, np.zeros(2), tol=1e-8).x, test).sum()
+    expected = np.exp(totals - totals.max())
+    expected /= expected.sum()
+    np.testing.assert_allclose(model.shares_, expected, atol=0.01)
+    # The widest of them are wanted here, and none where the inputs tell nothing.
+    assert model.shares_[-1] > model.shares_[0]
+    useless = fitted(rng.normal(size=(2, 1000)), rng.normal(size=(1000, 1)))
+    assert useless.shares_[0] > useless.shares_[-1]
 
 
 def test_units_of_the_inputs_do_not_matter():
