@@ -40,7 +40,6 @@ from skbayesnn._validation import (
 from skbayesnn.pooling.default_members import default_members
 from skbayesnn.pooling.laws import MemberLaw, TargetSpread, kind_of
 from skbayesnn.pooling.linear_pool import LinearPoolMixin
-from skbayesnn.pooling.members import fit_member, weight_keyword, with_seed
 from skbayesnn.pooling.out_of_fold import (
     error_law,
     folds_of,
@@ -50,6 +49,7 @@ from skbayesnn.pooling.out_of_fold import (
 )
 from skbayesnn.pooling.weights import crps_weights, log_score_weights
 from skbayesnn.predictive import PredictiveMixture
+from skbayesnn.training.members import fit_member, weight_keyword, with_seed
 
 _LEAST_WEIGHT = 0.01
 """Members below are dropped, so that predictions stay fast."""

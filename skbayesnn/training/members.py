@@ -1,4 +1,4 @@
-"""Members of an ensemble or a stack: their seeds, their weights of rows, their callbacks."""
+"""Members of an estimator of several fits: their seeds, their weights of rows, their callbacks."""
 
 import numpy as np
 from sklearn import get_config
