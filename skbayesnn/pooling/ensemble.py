@@ -27,7 +27,7 @@ from skbayesnn._validation import (
 from skbayesnn.base import POINT_ESTIMATES
 from skbayesnn.pooling.laws import MemberLaw
 from skbayesnn.pooling.linear_pool import LinearPoolMixin
-from skbayesnn.pooling.members import final_step, fit_member, with_seed
+from skbayesnn.training.members import final_step, fit_member, with_seed
 
 
 def _can_go_on(ensemble):

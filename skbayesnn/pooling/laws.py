@@ -20,8 +20,8 @@ import inspect
 
 import numpy as np
 
-from skbayesnn.pooling.members import final_step
 from skbayesnn.predictive import PredictiveMixture
+from skbayesnn.training.members import final_step
 
 _N_LEVELS = 100
 LEVELS = (np.arange(_N_LEVELS) + 0.5) / _N_LEVELS

@@ -10,8 +10,8 @@ from skbayesnn._blocks import take_rows
 from skbayesnn._validation import InvalidParameterError
 from skbayesnn.pooling.default_members import default_splitter
 from skbayesnn.pooling.laws import ErrorLaw, MemberLaw, TargetSpread, kind_of
-from skbayesnn.pooling.members import fit_member, recorded_warnings
 from skbayesnn.pooling.weights import crps_matrix
+from skbayesnn.training.members import fit_member, recorded_warnings
 
 
 def folds_of(cv, X, y, rows, seed):

@@ -34,7 +34,6 @@ from skbayesnn._validation import (
 from skbayesnn.pooling.default_members import default_members
 from skbayesnn.pooling.laws import MemberLaw, TargetSpread, kind_of
 from skbayesnn.pooling.linear_pool import LinearPoolMixin
-from skbayesnn.pooling.members import named_members, report_warnings, weight_keyword
 from skbayesnn.pooling.out_of_fold import (
     error_law,
     fit_to_all,
@@ -46,6 +45,7 @@ from skbayesnn.pooling.out_of_fold import (
 from skbayesnn.pooling.varying import VaryingWeights, number_columns
 from skbayesnn.pooling.weights import crps_weights, log_score_weights
 from skbayesnn.predictive import PredictiveMixture
+from skbayesnn.training.members import named_members, report_warnings, weight_keyword
 
 _LEAST_WEIGHT = 0.01
 """Members below are dropped, so that predictions stay fast."""

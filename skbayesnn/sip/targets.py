@@ -7,7 +7,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.utils import check_random_state
 
-from skbayesnn.pooling.members import fit_member
+from skbayesnn.training.members import fit_member
 
 _OF_ONE_TARGET = (
     "_inference", "_generator", "_predictor", "inducing_inputs_", "loss_curve_",

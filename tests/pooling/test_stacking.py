@@ -25,9 +25,9 @@ from skbayesnn import StackingDistributionRegressor
 from skbayesnn.metrics import crps_scorer, log_predictive_density_scorer
 from skbayesnn.pooling.default_members import default_members, default_splitter
 from skbayesnn.pooling.laws import LEVELS, ErrorLaw, MemberLaw, TargetSpread, kind_of
-from skbayesnn.pooling.members import recorded_warnings
 from skbayesnn.pooling.weights import log_score_weights
 from skbayesnn.predictive import PredictiveMixture
+from skbayesnn.training.members import recorded_warnings
 
 LINES = [("bayes", BayesianRidge()), ("ols", LinearRegression())]
 
