@@ -53,6 +53,8 @@ _BATCHES = Automatic(
     steps_a_score=50,
 )  # fmt: skip
 _WHOLE = replace(_BATCHES, n_steps=800)
+# Where steps through some of the rows follow, fewer.
+_FIRST = replace(_BATCHES, n_steps=8_000)
 # An exact output takes all rows in every step: so many, and so many a hidden layer at least.
 _EXACT = replace(_WHOLE, least_epochs=1)
 _EXACT_STEPS, _EXACT_LAYER_STEPS = 250, 100
@@ -60,7 +62,7 @@ _EXACT_STEPS, _EXACT_LAYER_STEPS = 250, 100
 _CLASSES = replace(_BATCHES, batch_size=1000, least_epochs=20)
 _CLASS_STEPS = 200
 # The same through some of the rows, of all rows or as many at a time as this.
-_SPARSE_STEPS, _LAYER_STEPS, _SPARSE_BATCH = 200, 100, 12_000
+_SPARSE_STEPS, _LAYER_STEPS, _SPARSE_BATCH = 400, 200, 12_000
 # They take one epoch of so many that max_iter allows.
 _SPARSE_PART = 3
 
@@ -143,13 +145,14 @@ def make_plan(estimator, X, stream=False):
         # The last steps are too small for their noise to count much.
         return Plan(output, n_inducing, [Phase(ExactInference, chosen, {"late": 0.01})])
     size = _BATCHES.batch_size if isinstance(estimator.batch_size, str) else estimator.batch_size
-    automatic = _WHOLE if size >= n else _BATCHES
     if output == "inducing":
+        automatic = _WHOLE if size >= n else _BATCHES
         return Plan(output, n_inducing, [Phase(Inference, settings(automatic))])
     first, last = estimator.max_iter, estimator.max_iter
     if not isinstance(last, str):
         last //= _SPARSE_PART
         first -= last
+    automatic = _WHOLE if size >= n else _FIRST
     # The many draws of the last steps are for the last phase.
     phases = [Phase(Inference, settings(automatic, max_iter=first), {"late": 0.0})]
     if last:
@@ -157,5 +160,5 @@ def make_plan(estimator, X, stream=False):
         n_steps = max(_SPARSE_STEPS, _LAYER_STEPS * estimator.n_layers)
         automatic = replace(_EXACT, n_steps=n_steps)
         chosen = settings(automatic, max_iter=last, batch_size=size)
-        phases.append(Phase(SparseInference, chosen, {"annealed": 0.0}))
+        phases.append(Phase(SparseInference, chosen, {"annealed": 0.0, "late": 0.01}))
     return Plan(output, n_inducing, phases)

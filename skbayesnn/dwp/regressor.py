@@ -78,7 +78,7 @@ class DeepWishartRegressor(
         20. Large values make a layer nearly deterministic.
     n_draws : int, default=10
         Monte Carlo draws a training step. Of the Gram matrices, in the last fiftieth of the
-        steps (the last hundredth with an exact output); before, one.
+        steps (the last hundredth with an exact or sparse output); before, one.
     n_posterior_draws : int, default=50
         Posterior draws that predictions mix.
     learning_rate : float, default=0.01
@@ -89,10 +89,10 @@ class DeepWishartRegressor(
     max_iter : int or "auto", default="auto"
         Epochs: passes over the rows. With an exact output an epoch is a step, and "auto" takes
         250, or 100 a hidden layer where that is more. Else it takes as many as make 800 steps
-        with one batch an epoch, 10,000 with several, but at least 20. With a sparse output, a
-        third of ``max_iter`` is for the steps through 256 rows, of up to 12,000 rows each
-        (0.2 GB); "auto" then adds as many epochs as make 200 such steps, or 100 a hidden layer
-        where that is more.
+        with one batch an epoch, 10,000 with several (8,000 where a sparse output follows), but at
+        least 20. With a sparse output, a third of ``max_iter`` is for the steps through 256 rows,
+        of up to 12,000 rows each (0.2 GB); "auto" then adds as many epochs as make 400 such
+        steps, or 200 a hidden layer where that is more.
     batch_size : int or "auto", default="auto"
         Rows a step. "auto" takes 500; an exact output takes all.
     early_stopping : bool or "auto", default="auto"
