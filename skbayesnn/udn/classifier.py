@@ -110,10 +110,11 @@ class UDNClassifier(
         Factor on the weight of the rows of each class, as elsewhere in scikit-learn.
     normalize_X : bool, default=True
         Standardise the inputs inside. Columns of tables with heavy tails, whose fourth moment is
-        more than ten squared variances, are replaced by normal scores (the normal quantiles of
-        their ranks, interpolated, and continued by lines beyond the rows that were seen). Beyond
-        the rows the network is given inputs that level off, at most a quarter of a standard
-        deviation outside. Images get one mean and one scale.
+        more than ten squared variances, and with 1000 rows to train on or more all columns, are
+        replaced by normal scores (the normal quantiles of their ranks, interpolated, and
+        continued by lines beyond the rows that were seen). Beyond the rows the network is given
+        inputs that level off, at most a quarter of a standard deviation outside. Images get one
+        mean and one scale.
     n_jobs : int or None, default=None
         Cores to use; None for one, or what a joblib context says. The result does not depend on
         it. More pay where steps are large: for images, and for tables of many thousand rows.

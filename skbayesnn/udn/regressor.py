@@ -114,10 +114,11 @@ class UDNRegressor(
         Least rise of the held-out score, in nats a row, that counts.
     normalize_X : bool, default=True
         Standardise the inputs inside. Columns of tables with heavy tails, whose fourth moment is
-        more than ten squared variances, are replaced by normal scores (the normal quantiles of
-        their ranks, interpolated, and continued by lines beyond the rows that were seen). Beyond
-        the rows the network is given inputs that level off, at most a quarter of a standard
-        deviation outside. Images get one mean and one scale.
+        more than ten squared variances, and with 1000 rows to train on or more all columns, are
+        replaced by normal scores (the normal quantiles of their ranks, interpolated, and
+        continued by lines beyond the rows that were seen). Beyond the rows the network is given
+        inputs that level off, at most a quarter of a standard deviation outside. Images get one
+        mean and one scale.
     normalize_y : bool, default=True
         Standardise the targets inside. All outputs are in the units of y either way.
     point_estimate : {"mean", "median"}, default="mean"
