@@ -139,7 +139,7 @@ class UDNClassifier(
         standard error. Of several networks the mean.
     temperature_ : float
         What logits are divided by, the same for all depths: the value of at least 1 with the
-        best log loss on the held-out rows; 1 without them.
+        best log loss on the held-out rows; 1 without them. Of several networks the mean.
     loss_curve_ : list of float
         Minus the objective, a row, in nats of the standardised target, of each epoch
         of the first network.
