@@ -185,13 +185,15 @@ class UDNRegressor(
     There 2 (1 − exp(−Δ² / (2 l²))) of the variance of the targets is added to that of each
     Gaussian: Δ is the distance to the nearest row, in excess of what 99 % of the rows have to
     theirs, and l is 0.35 of the median distance of the rows from their medians; of more than a
-    thousand rows a thousand are kept for it. In the package's panel of known truths, with some
-    hundred rows, 90 % intervals still cover only 46 to 81 % beyond the range of the inputs, and
-    98 and 99 %, more than they should, in a gap; 87 to 97 % on the other problems; with 20 to 50
-    rows 68 to 77 % on three of 28 (skewed noise, a smooth function, two modes). Beside a
-    Gaussian process with a length scale an input the log density falls short by 0.2 to 0.3 nats a
-    row where a smooth function of three inputs or more, or one that waves fast, has less than 500
-    rows.
+    thousand rows a thousand are kept for it. With ``normalize_X=False`` nothing is added, and
+    inputs do not level off: layers of your own may know how to go on.
+
+    In the package's panel of known truths, with some hundred rows, 90 % intervals cover only 46 to
+    81 % beyond the range of the inputs, and 98 and 99 %, more than they should, in a gap; 87 to
+    98 % on the other problems; with 20 to 50 rows 68 to 77 % on three of 28 (skewed noise, a
+    smooth function, two modes). Beside a Gaussian process with a length scale an input the log
+    density falls short by 0.2 to 0.3 nats a row where a smooth function of three inputs or more,
+    or one that waves fast, has less than 500 rows.
 
     The predictive Gaussians of "student_t" are fifteen pieces of its law of the precision: its
     distribution function is within 0.003 of Student's.
@@ -348,7 +350,7 @@ class UDNRegressor(
         law, n_networks = self._law(targets.shape[1]), self._number_of_networks(len(X))
         self._initialise(*X.shape[::-1], law, n_networks)
         self._train(X, targets, weights, None, (X, y))
-        self._novelty.add(self._placed(X))
+        self._remember(X)
         return self
 
     @one_blas_thread
@@ -392,8 +394,13 @@ class UDNRegressor(
                 f"y has {targets.shape[1]} targets, but {len(self._y_offset)} at the first call."
             )
         self._train_once(X, targets, weights)
-        self._novelty.add(self._placed(X))
+        self._remember(X)
         return self
+
+    def _remember(self, X):
+        """Take note of where rows are, in units in which distances mean something."""
+        if self._X_map is not None:
+            self._novelty.add(self._placed(X))
 
     @property
     def noise_variance_(self) -> FloatArray:

@@ -87,9 +87,11 @@ def test_intervals_widen_in_a_gap_and_beyond_the_rows():
     _, std = model.predict(np.array([[2.0], [0.0], [6.0]]), return_std=True)
     assert std[0] < 0.3 * std[1] < 0.3 * std[2]
     assert std[2] > np.sqrt(1.9) * y.std()
-    plain = UDNRegressor(max_iter=60, normalize_X=False, normalize_y=False, random_state=0)
+    plain = UDNRegressor(max_iter=60, normalize_y=False, random_state=0)
     _, plain_std = plain.fit(X, y / 1000).predict(np.array([[6.0]]), return_std=True)
     assert plain_std[0] > np.sqrt(1.9) * y.std() / 1000
+    own_units = UDNRegressor(max_iter=60, normalize_X=False, random_state=0).fit(X, y)
+    assert own_units.predict(np.array([[6.0]]), return_std=True)[1][0] < std[2] - y.std() / 2
     model.partial_fit(np.linspace(5.5, 6.5, 100)[:, None], np.zeros(100))
     _, later = model.predict(np.array([[6.0]]), return_std=True)
     assert later[0] < std[2] - y.std() / 2  # there are rows now
