@@ -51,7 +51,7 @@ class ExpectedDepth:
 def models(generator):
     """Name to (estimator, callback or None)."""
     images = {"image_shape": (8, 8)} if generator == "convolutional" else {}
-    base = {"layer_generator": generator, "random_state": 0, **images}
+    base = {"layer_generator": generator, "n_networks": 1, "random_state": 0, **images}
     finite = UDNClassifier(depth_prior="point", **base)
     out = {}
     for depth in DEPTHS:

@@ -46,7 +46,7 @@ def fit(name, seed, epochs, train, validation):
         return tuned_svm(*train, *validation)
     if name == "1nn":
         return KNeighborsClassifier(1).fit(*train)
-    options = {"max_iter": epochs, "batch_size": 256, "random_state": seed}
+    options = {"max_iter": epochs, "batch_size": 256, "n_networks": 1, "random_state": seed}
     if name.startswith("finite"):
         options |= {"depth_prior": "point", "max_depth": int(name[6:])}
     elif name.startswith("dun"):

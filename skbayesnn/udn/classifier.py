@@ -110,10 +110,11 @@ class UDNClassifier(
         Factor on the weight of the rows of each class, as elsewhere in scikit-learn.
     normalize_X : bool, default=True
         Standardise the inputs inside. Columns of tables with heavy tails, whose fourth moment is
-        more than ten squared variances, are replaced by normal scores (the normal quantiles of
-        their ranks, interpolated, and continued by lines beyond the rows that were seen). Beyond
-        the rows the network is given inputs that level off, at most a quarter of a standard
-        deviation outside. Images get one mean and one scale.
+        more than ten squared variances, and with 1000 rows to train on or more all columns, are
+        replaced by normal scores (the normal quantiles of their ranks, interpolated, and
+        continued by lines beyond the rows that were seen). Beyond the rows the network is given
+        inputs that level off, at most a quarter of a standard deviation outside. Images get one
+        mean and one scale.
     n_jobs : int or None, default=None
         Cores to use; None for one, or what a joblib context says. The result does not depend on
         it. More pay where steps are large: for images, and for tables of many thousand rows.
@@ -138,7 +139,7 @@ class UDNClassifier(
         standard error. Of several networks the mean.
     temperature_ : float
         What logits are divided by, the same for all depths: the value of at least 1 with the
-        best log loss on the held-out rows; 1 without them.
+        best log loss on the held-out rows; 1 without them. Of several networks the mean.
     loss_curve_ : list of float
         Minus the objective, a row, in nats of the standardised target, of each epoch
         of the first network.

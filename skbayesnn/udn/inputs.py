@@ -1,11 +1,11 @@
 """The scale of the inputs, learned from some rows and applied to any.
 
-A column of a table is standardised, unless its tails would squeeze the rest of it: then it is
-replaced by normal scores, the quantiles of a normal law at its ranks. Between the values that
-were seen scores are interpolated, beyond them continued by a line, so that far inputs stay far.
+Normal scores are the quantiles of a normal law at the ranks of a column. Between the values that
+were seen they are interpolated, beyond them continued by a line, so that far inputs stay far.
+Of few rows they would bend a smooth function by the chance spacing of the rows, and they close
+gaps in the inputs: columns of small tables are standardised, unless tails would squeeze the rest.
 What a network is given levels off beyond the rows: its lines go on for a quarter of a deviation.
-Scores of all columns would close gaps in the inputs, and bend a smooth function of few rows by
-their chance spacing. Not in the paper.
+Not in the paper.
 """
 
 import numpy as np
@@ -20,6 +20,8 @@ REACH = 0.25
 HEAVY = 10.0
 """Fourth moment of a standardised column above which it is replaced by scores: a normal law has
 three, an exponential nine."""
+MANY_ROWS = 1000
+"""With as many rows or more all columns are replaced by scores."""
 
 
 class OneScale:
@@ -40,16 +42,14 @@ class OneScale:
         """The images in these units."""
         return (X - self.location) / self.scale
 
+    placed = __call__
+
     def extend(self, X):
         """Nothing depends on the range of the pixels."""
 
-    def levelled(self, Z):
-        """What the network is given: the images as they are."""
-        return Z
-
 
 class TableScales:
-    """Columns standardised, or by normal scores where tails are heavy.
+    """Columns standardised, or by normal scores where tails are heavy or rows are many.
 
     Parameters
     ----------
@@ -72,32 +72,35 @@ class TableScales:
         self.location, self.scale = location_and_scale(X, "X", weights)
         fourth = np.average(((X - self.location) / self.scale) ** 4, axis=0, weights=weights)
         self.heavy = np.flatnonzero(fourth > HEAVY)
-        self.scores = NormalScores(X[:, self.heavy], weights)
+        self.scored = self.heavy if len(X) < MANY_ROWS else np.arange(X.shape[1])
+        self.scores_of = NormalScores(X, weights)
         self.low, self.high = np.full((2, X.shape[1]), [[np.inf], [-np.inf]])
         self.extend(X)
 
+    def _in_units(self, X, scored):
+        out = (X - self.location) / self.scale
+        out[:, scored] = self.scores_of(X, scored)
+        return out
+
+    def placed(self, X):
+        """Units in which rows have distances: scores of heavy columns alone."""
+        return self._in_units(X, self.heavy)
+
     def extend(self, X):
         """Take in the range of more rows: in a stream they may move on."""
-        Z = self(X)
+        Z = self._in_units(X, self.scored)
         self.low, self.high = np.minimum(self.low, Z.min(0)), np.maximum(self.high, Z.max(0))
 
-    def levelled(self, Z):
+    def __call__(self, X):
         """What the network is given: beyond the range of the rows, edge ± r (1 − exp(−d / r)).
 
-        Parameters
-        ----------
-        Z : ndarray of shape (n, n_features)
-            Rows in these units; d is how far beyond the edge, and r ``REACH``.
+        There d is how far beyond the edge a row is, and r is ``REACH``. A constant column gets
+        its distance from the constant, so levelled off.
         """
+        Z = self._in_units(X, self.scored)
         edge = np.clip(Z, self.low, self.high)
         beyond = Z - edge
         return edge - np.sign(beyond) * REACH * np.expm1(-np.abs(beyond) / REACH)
-
-    def __call__(self, X):
-        """The rows of ``X`` in these units; a constant column gets its distance from it."""
-        out = (X - self.location) / self.scale
-        out[:, self.heavy] = self.scores(X[:, self.heavy])
-        return out
 
 
 class NormalScores:
@@ -132,10 +135,19 @@ class NormalScores:
         spread = values[-1] - values[0]
         return values, scores, (scores[-1] - scores[0]) / spread if spread > 0 else 1.0
 
-    def __call__(self, X):
-        """Scores of the rows of ``X``; a constant column gets its distance from the constant."""
-        out = np.empty(X.shape)
-        for j, (values, scores, slope) in enumerate(self.knots):
+    def __call__(self, X, columns=None):
+        """Scores of the rows of ``X``; a constant column gets its distance from the constant.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, n_features)
+        columns : ndarray of int or None, default=None
+            Which columns to give; all by default.
+        """
+        columns = range(X.shape[1]) if columns is None else columns
+        out = np.empty((len(X), len(columns)))
+        for i, j in enumerate(columns):
+            values, scores, slope = self.knots[j]
             beyond = X[:, j] - np.clip(X[:, j], values[0], values[-1])
-            out[:, j] = np.interp(X[:, j], values, scores) + slope * beyond
+            out[:, i] = np.interp(X[:, j], values, scores) + slope * beyond
         return out

@@ -11,7 +11,7 @@ from skbayesnn.udn.inputs import REACH, NormalScores, TableScales
 from skbayesnn.udn.novelty import LENGTH, LEVEL, MOST_ROWS, Novelty
 
 
-def test_columns_are_standardised_unless_tails_are_heavy(rng):
+def test_columns_are_standardised_unless_tails_are_heavy_or_rows_many(rng):
     X = np.column_stack([rng.uniform(size=400), rng.lognormal(0, 2, 400), np.full(400, 7.0)])
     scales = TableScales(X, np.ones(400))
     found = scales(X)
@@ -22,21 +22,26 @@ def test_columns_are_standardised_unless_tails_are_heavy(rng):
     weights = rng.integers(1, 4, 400)  # as copies
     copies = TableScales(np.repeat(X, weights, axis=0), np.ones(weights.sum()))
     np.testing.assert_allclose(TableScales(X, weights)(X), copies(X), atol=1e-9)
+    Z = rng.uniform(size=(1000, 2))
+    many = TableScales(Z, np.ones(1000))
+    np.testing.assert_allclose(many(Z), NormalScores(Z, np.ones(1000))(Z))
+    np.testing.assert_allclose(many.placed(Z), StandardScaler().fit_transform(Z), atol=1e-12)
 
 
 def test_inputs_level_off_beyond_the_rows():
     X = np.linspace(-3, 5, 81)[:, None]
     scales = TableScales(X, np.ones(81))
     Z = scales(X)
-    np.testing.assert_array_equal(scales.levelled(Z), Z)
+    np.testing.assert_allclose(Z, StandardScaler().fit_transform(X), atol=1e-12)
     high, step = Z.max(), 1e-6
-    slope = (scales.levelled(np.array([[high + step]])) - high) / step
-    np.testing.assert_allclose(slope, 1, atol=1e-5)  # lines go on without a kink
-    far = scales.levelled(np.array([[-100.0], [100.0]]))[:, 0]
-    np.testing.assert_allclose(far, [Z.min() - REACH, high + REACH])
+    slope = (scales(np.array([[5.0 + step]]))[0, 0] - high) / (step / X.std())
+    np.testing.assert_allclose(slope, 1, atol=1e-4)  # lines go on without a kink
+    far = np.array([[-1e3], [1e3]])
+    np.testing.assert_allclose(scales(far)[:, 0], [Z.min() - REACH, high + REACH])
+    assert scales.placed(far)[1, 0] > 100
     scales.extend(np.array([[9.0]]))
-    seen = scales(np.array([[9.0]]))
-    np.testing.assert_array_equal(scales.levelled(seen), seen)
+    more = np.array([[9.0]])
+    np.testing.assert_allclose(scales(more), scales.placed(more))
 
 
 def test_novelty_of_rows_on_a_line():
@@ -82,9 +87,11 @@ def test_intervals_widen_in_a_gap_and_beyond_the_rows():
     _, std = model.predict(np.array([[2.0], [0.0], [6.0]]), return_std=True)
     assert std[0] < 0.3 * std[1] < 0.3 * std[2]
     assert std[2] > np.sqrt(1.9) * y.std()
-    plain = UDNRegressor(max_iter=60, normalize_X=False, normalize_y=False, random_state=0)
+    plain = UDNRegressor(max_iter=60, normalize_y=False, random_state=0)
     _, plain_std = plain.fit(X, y / 1000).predict(np.array([[6.0]]), return_std=True)
     assert plain_std[0] > np.sqrt(1.9) * y.std() / 1000
+    own_units = UDNRegressor(max_iter=60, normalize_X=False, random_state=0).fit(X, y)
+    assert own_units.predict(np.array([[6.0]]), return_std=True)[1][0] < std[2] - y.std() / 2
     model.partial_fit(np.linspace(5.5, 6.5, 100)[:, None], np.zeros(100))
     _, later = model.predict(np.array([[6.0]]), return_std=True)
     assert later[0] < std[2] - y.std() / 2  # there are rows now
