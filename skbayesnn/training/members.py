@@ -1,4 +1,4 @@
-"""Members of an estimator of several fits: their seeds, weights of rows, callbacks, and warnings."""
+"""Members of an estimator of several fits: seeds, weights of rows, callbacks, and warnings."""
 
 import threading
 import warnings
