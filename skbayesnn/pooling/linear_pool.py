@@ -1,4 +1,4 @@
-"""The linear pool f(y) = Σ_k w_k f_k(y): Gaussian mixtures are closed under it."""
+"""Predictions of a linear pool of fitted members, Σ_k w_k f_k(y)."""
 
 from numbers import Integral
 
@@ -9,43 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from skbayesnn._typing import ArrayLike, FloatArray, Seed
 from skbayesnn._validation import N_JOBS, check_parameters, positive
 from skbayesnn.base import POINT_ESTIMATES, ProbabilisticRegressorMixin
-from skbayesnn.predictive import PredictiveMixture
-
-
-def linear_pool(mixtures, weights):
-    """Mixture of mixtures.
-
-    Parameters
-    ----------
-    mixtures : list of PredictiveMixture
-        At least one, all of the same rows.
-    weights : array-like of shape (n_mixtures,) or (n_samples, n_mixtures)
-        With sum one, in each row where rows have their own.
-
-    Returns
-    -------
-    pool : PredictiveMixture
-        With the components of all.
-
-    Examples
-    --------
-    >>> from skbayesnn.predictive import PredictiveMixture
-    >>> low, high = (PredictiveMixture([1.0], [[m]], [[1.0]]) for m in (-1.0, 1.0))
-    >>> linear_pool([low, high], [0.25, 0.75]).mean()
-    array([0.5])
-    """
-    # One row of weights serves all rows unless the pool or a member has some for each.
-    weights = np.asarray(weights)
-    by_row = weights.ndim == 2 or any(m.weights.ndim == 2 for m in mixtures)
-    parts = [
-        w[..., None] * (np.broadcast_to(m.weights, m.means.shape) if by_row else m.weights)
-        for w, m in zip(weights.T, mixtures, strict=True)
-    ]
-    return PredictiveMixture(
-        np.concatenate(parts, axis=-1),
-        np.concatenate([m.means for m in mixtures], axis=1),
-        np.concatenate([m.variances for m in mixtures], axis=1),
-    )
+from skbayesnn.predictive import PredictiveMixture, linear_pool
 
 
 class LinearPoolMixin(ProbabilisticRegressorMixin):

@@ -19,7 +19,7 @@ from skbayesnn._validation import (
 )
 from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.threads import one_blas_thread
-from skbayesnn.predictive import PredictiveMixture
+from skbayesnn.predictive import PredictiveMixture, linear_pool
 from skbayesnn.udn._base import CONSTRAINTS, UnboundedDepthMixin
 from skbayesnn.udn.layers import LayerGenerator
 from skbayesnn.udn.likelihoods import Likelihood
@@ -440,7 +440,7 @@ class UDNRegressor(
         novelty = self._novelty(self._placed(X))[:, None]
         of_members = [member._own_mixtures(X, novelty) for member in self._members()]
         mixtures = [
-            of_target[0] if len(of_target) == 1 else equal_mixture(of_target)
+            linear_pool(of_target, np.full(len(of_target), 1.0 / len(of_target)))
             for of_target in zip(*of_members, strict=True)
         ]
         return mixtures[0] if self._y_ndim == 1 else mixtures
@@ -460,9 +460,3 @@ class UDNRegressor(
                 PredictiveMixture(w / w.sum(axis=1, keepdims=True), m, v).scaled(offset, scale)
             )
         return mixtures
-
-
-def equal_mixture(mixtures):
-    """Several predictive distributions of the same rows in equal parts."""
-    parts = [(m.weights / len(mixtures), m.means, m.variances) for m in mixtures]
-    return PredictiveMixture(*(np.hstack(part) for part in zip(*parts, strict=True)))

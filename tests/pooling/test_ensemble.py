@@ -11,8 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skbayesnn import EnsembleRegressor, UDNRegressor
-from skbayesnn.pooling.linear_pool import linear_pool
-from skbayesnn.predictive import PredictiveMixture
+from skbayesnn.predictive import PredictiveMixture, linear_pool
 
 MEMBER = UDNRegressor(max_iter=10)
 

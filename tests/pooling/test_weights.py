@@ -5,9 +5,8 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
-from skbayesnn.pooling.linear_pool import linear_pool
 from skbayesnn.pooling.weights import crps_matrix, crps_weights, log_score_weights
-from skbayesnn.predictive import PredictiveMixture
+from skbayesnn.predictive import PredictiveMixture, linear_pool
 
 
 def members(n=400, seed=0):
