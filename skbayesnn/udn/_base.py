@@ -1,9 +1,11 @@
 """What the two estimators share: from parameters and arrays to a trained network."""
 
+import warnings
 from dataclasses import replace
 from numbers import Integral
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from skbayesnn._validation import (
     BOOLEAN,
@@ -262,7 +264,7 @@ class UnboundedDepthMixin:
         if holding:
             self._calibrate(*held_out)
         if holding and self.refit and not record.stopped_by_callback:
-            record = self._refit(data, record.best_epoch, tasks, workers)
+            record = self._refit(data, record, tasks, workers)
         return not record.stopped_by_callback
 
     def _weigh_inputs(self, learn, settings):
@@ -293,7 +295,7 @@ class UnboundedDepthMixin:
         *tried, self._network, self._depth, self._X_relevance, _ = better
         return tried
 
-    def _refit(self, data, n_epochs, tasks, workers):
+    def _refit(self, data, record, tasks, workers):
         """Go on with all rows, noise and temperature held at what was learned."""
         depth = self._depth.support
         self._network.grow(depth)
@@ -304,8 +306,19 @@ class UnboundedDepthMixin:
         )  # fmt: skip
         part, rate = self._refit_part_and_rate(inference.n_rows)
         settings = self._settings(inference.n_rows)
-        settings = replace(settings, n_epochs=max(1, round(part * n_epochs)), early_stopping=False)
-        return self._run(inference, settings, self.schedule, tasks, rate)
+        n_epochs = max(1, round(part * record.best_epoch))
+        settings = replace(settings, n_epochs=n_epochs, early_stopping=False)
+        try:
+            return self._run(inference, settings, self.schedule, tasks, rate)
+        except FloatingPointError as error:
+            # The loop has put the last finite parameters back.
+            warnings.warn(
+                f"A network keeps what it had learned before its refit, which failed: {error} Rows "
+                "that were held out may be outliers: look at y, or set refit=False.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+            return record
 
     def _run(self, inference, settings, schedule, tasks=None, rate=1.0):
         record = train(

@@ -1,6 +1,7 @@
 """Several networks in one estimator, pooled in equal parts."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -113,3 +114,20 @@ def test_callbacks_stop_a_pool_in_any_network():
     assert stop.seen == 25
     assert [member.n_iter_ for member in model._members()] == [10, 10, 5]
     assert np.isfinite(model.predict(X)).all()
+
+
+def test_an_outlier_among_the_rows_held_out_leaves_what_was_learned_before():
+    X, y = wave(60)
+    scales = np.abs(y).max()
+    for row in range(60):  # until one is held out, and refitting to it cannot work
+        far = y.copy()
+        far[row] = 1e12 * scales
+        model = UDNRegressor(n_networks=1, max_iter=20, random_state=0)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model.fit(X, far)
+        if any("keeps what it had learned" in str(w.message) for w in caught):
+            break
+    else:
+        pytest.fail("no refit failed")
+    assert np.abs(model.predict(X)).max() < 10 * scales
