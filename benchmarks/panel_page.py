@@ -16,14 +16,8 @@ from panel_scores import LEVELS
 
 import skbayesnn
 
-LOOKED_AT = (0, 11)
+LOOKED_AT = (0, 11, 101, 201)
 """Seeds that were looked at while defaults were chosen."""
-
-IN_PART = {
-    101: "Two rows of seed 101, the stable network's with many inputs, had been looked at when\n"
-    "the prior of its scales was mended."
-}
-"""What was looked at of other seeds."""
 
 REGRESSION_COLUMNS = {
     "log density below the truth": "gap",
@@ -48,7 +42,6 @@ Honesty
 Every estimator of the package and its peers, all with their defaults, on {n_problems} problems
 whose truth is known (``benchmarks/panel_problems.py`` and ``panel_classes.py``), in {sizes}. Scores
 are those of 1000 test rows. {looked_at} looked at while defaults were chosen, {others} not.
-{in_part}
 
 :version: {version}
 :fits: {n_fits}, of which {n_failed} failed
@@ -109,7 +102,6 @@ def page(rows):
             n_failed=len(failed),
             n_broken=len(lost),
             seeds=" ".join(map(str, seeds)),
-            in_part="\n".join(IN_PART[seed] for seed in seeds if seed in IN_PART),
             size_names=" ".join(s for s in SIZES if any(row["size"] == s for row in rows)),
             models=" ".join(f'"{m}"' if " " in m else m for m in models),
         )
