@@ -41,7 +41,7 @@ Honesty
 
 Every estimator of the package and its peers, all with their defaults, on {n_problems} problems
 whose truth is known (``benchmarks/panel_problems.py`` and ``panel_classes.py``), in {sizes}. Scores
-are those of 1000 test rows. {looked_at} looked at while defaults were chosen, {others} not.
+are those of 1000 test rows. {provenance}
 
 :version: {version}
 :fits: {n_fits}, of which {n_failed} failed
@@ -61,10 +61,8 @@ tables. All scores of all fits are in :download:`honesty.csv <_static/honesty.cs
 
 
 def names_of(seeds):
-    """The verb as well: "seed 11 was", "seeds 101 and 102 were", "no seed was"."""
-    *first, last = map(str, seeds) if seeds else ("",)
-    if not last:
-        return "no seed was"
+    """The verb as well: "seed 11 was", "seeds 101 and 102 were"."""
+    *first, last = map(str, seeds)
     return f"seeds {', '.join(first)} and {last} were" if first else f"seed {last} was"
 
 
@@ -83,10 +81,21 @@ def write_page(rows, docs):
     (docs / "honesty.rst").write_text(page(rows))
 
 
+def provenance_of(seeds):
+    """A sentence: which of the seeds were looked at."""
+    seen = [seed for seed in seeds if seed in LOOKED_AT]
+    new = [seed for seed in seeds if seed not in LOOKED_AT]
+    chosen = "looked at while defaults were chosen"
+    if not seen:
+        text = f"{names_of(new)} not {chosen}"
+    else:
+        text = f"{names_of(seen)} {chosen}" + (f", {names_of(new)} not" if new else "")
+    return text[0].upper() + text[1:] + "."
+
+
 def page(rows):
     """The text of the page."""
     seeds = list(dict.fromkeys(row["seed"] for row in rows))
-    looked_at = names_of([seed for seed in seeds if seed in LOOKED_AT])
     models = list(dict.fromkeys(row["model"] for row in rows))
     lost, failed = broken_promises(rows), failures(rows)
     sizes = {"small": "20 to 50", "medium": "200 to 500", "large": "1000 to 3000"}
@@ -95,8 +104,7 @@ def page(rows):
         HEAD.format(
             n_problems=len({row["problem"] for row in rows}),
             sizes=(", ".join(sizes[:-1]) + " and " if sizes[1:] else "") + sizes[-1] + " rows",
-            looked_at=looked_at[0].upper() + looked_at[1:],
-            others=names_of([seed for seed in seeds if seed not in LOOKED_AT]),
+            provenance=provenance_of(seeds),
             version=skbayesnn.__version__,
             n_fits=len(rows),
             n_failed=len(failed),
@@ -170,12 +178,13 @@ def picture(rows, path):
     """Coverage against level, averaged over problems: seeds looked at, and the others."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11, 9), layout="constrained")
-    axes = figure.subplots(2, 2, sharex=True, sharey=True)
+    groups = [seen for seen in (True, False) if any((r["seed"] in LOOKED_AT) == seen for r in rows)]
+    figure = Figure(figsize=(5.5 * len(groups), 9), layout="constrained")
+    axes = figure.subplots(2, len(groups), sharex=True, sharey=True, squeeze=False)
     colours = {TRUTH: "black"}
     for row_of_axes, of_classes in zip(axes, (False, True), strict=True):
         kind = "sets of likeliest classes" if of_classes else "central intervals"
-        for ax, seen in zip(row_of_axes, (True, False), strict=True):
+        for ax, seen in zip(row_of_axes, groups, strict=True):
             fits = [
                 row
                 for row in rows

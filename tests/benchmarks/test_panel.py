@@ -248,13 +248,13 @@ def test_a_fit_that_fails_is_seen(monkeypatch, tmp_path, capsys):
     assert "Failed: 0" in capsys.readouterr().out
     assert set(honesty.read_rows(tmp_path / "runs", [task])) == {task, (*task[:3], "truth")}
     # Another seed goes to a file of its own, and the page has both.
-    monkeypatch.setattr("sys.argv", [*arguments, "--seed", "101", "--models", "truth", "UDN"])
+    monkeypatch.setattr("sys.argv", [*arguments, "--seed", "102", "--models", "truth", "UDN"])
     honesty.main()
-    arguments += ["--seed", "0", "101", "--no-run", "--page", str(tmp_path / "docs")]
+    arguments += ["--seed", "0", "102", "--no-run", "--page", str(tmp_path / "docs")]
     monkeypatch.setattr("sys.argv", arguments)
     honesty.main()
     text = (tmp_path / "docs" / "honesty.rst").read_text()
-    assert "Seed 0 was looked at while defaults were chosen, seed 101 was not." in text
+    assert "Seed 0 was looked at while defaults were chosen, seed 102 was not." in text
     assert ":fits: 4, of which 0 failed" in text
     assert (tmp_path / "docs" / "_static" / "honesty.png").stat().st_size > 10_000
     scores = (tmp_path / "docs" / "_static" / "honesty.csv").read_text()
@@ -264,28 +264,32 @@ def test_a_fit_that_fails_is_seen(monkeypatch, tmp_path, capsys):
 def test_the_page_shows_seeds_side_by_side():
     shown = {f"{score} {level}": 0.5 for level in (50, 99) for score in ("coverage", "width")}
     shown |= {"CRPS": 0.25, "width 90": 3.0, "Brier": 0.125}
-    rows = [row("UDN", seed=seed, gap=seed / 100, **shown) for seed in (11, 101, 103)]
-    rows += [row("UDN", "rare class", seed=101, **shown), row("GP", seed=102, failed="a_b*")]
+    rows = [row("UDN", seed=seed, gap=seed / 100, **shown) for seed in (11, 105, 103)]
+    rows += [row("UDN", "rare class", seed=105, **shown), row("GP", seed=102, failed="a_b*")]
     rows[1]["coverage 90"] = 0.8
     text = panel_page.page(rows)
     assert (
-        "Seed 11 was looked at while defaults were chosen, seeds 101, 103 and 102 were not." in text
+        "Seed 11 was looked at while defaults were chosen, seeds 105, 103 and 102 were not." in text
     )
     assert ":fits: 5, of which 1 failed" in text
     assert ":promises broken: 1" in text
     # Regression, then classification: model, rows, a column a seed.
     assert (
-        "   * - UDN (ours)\n     - medium\n     - 0.11 · 0.250 · 0.90\n     - 1.01 · 0.250 · 0.80\n"
+        "   * - UDN (ours)\n     - medium\n     - 0.11 · 0.250 · 0.90\n     - 1.05 · 0.250 · 0.80\n"
         in text
     )
     assert "     - 0.10 · 0.125 · 0.010\n" in text
     # The one that was looked at, the mean of the others; bold, since one of them is broken.
-    assert "- **0.11 | 1.02**\n" in text
+    assert "- **0.11 | 1.04**\n" in text
     assert "- **0.90 | 0.85**\n" in text
     assert "cover 0.800" in text
     assert r"a\_b\*" in text
     with pytest.raises(ValueError, match=r"run benchmarks/honesty\.py first"):
         panel_page.write_page([], None)
+
+
+def test_where_no_seed_was_looked_at_the_page_says_so():
+    assert panel_page.provenance_of([102]).startswith("Seed 102 was not looked at")
 
 
 def row(model, problem="smooth", size="medium", failed="", **scores):
