@@ -177,9 +177,9 @@ class DeepWishartRegressor(
     not, because of that correlation: it does not rank depths or models, scores on other rows do.
 
     Where intervals fail, on synthetic tables of some hundred rows: up to half a range outside the
-    rows those of 90 % covered 0.39, 0.94 and 0.99 (a Gaussian process: 0.74 and 0.99 on the first
-    two), so there they may be too narrow or too wide. With half as many inputs again as rows they
-    covered 0.81 to 0.87: too narrow. Where there is no noise they covered 1.00: too wide.
+    rows those of 90 % covered 0.39, 0.41, 0.94 and 0.99 (a Gaussian process: 0.74 and 0.99 on the
+    first two), so there they may be too narrow or too wide. With half as many inputs again as rows
+    they covered 0.79 to 0.87: too narrow. Where there is no noise they covered 1.00: too wide.
 
     References
     ----------

@@ -175,9 +175,9 @@ class StableNNRegressor(
     up to 1500 rows. Chains in the plane and those of moving units may mix slowly: look at `r_hat_`.
 
     On 28 kinds of synthetic tables of some hundred rows (``benchmarks/honesty.py``) 90 % intervals
-    cover 0.86 or more, but 0.82 where noise depends on the inputs, 0.60 and 0.72 beyond the rows,
-    and 0.64 where each row is in the table three times with its target: copies count as rows of
-    their own. They are too wide, and cover up to 1.00, in gaps and where there is no noise.
+    cover 0.86 or more, but 0.82 where noise depends on the inputs, 0.47 to 0.72 beyond the rows,
+    and 0.64 and 0.82 where each row is in the table three times with its target: copies count as
+    rows of their own. They are too wide, and cover up to 1.00, in gaps and where there is no noise.
 
     Additive cells: of an input with more than 5000 distinct values neighbours are taken
     together. Dense units are exact up to 2000 rows and have 1000 landmarks beyond, fewer from 6000

@@ -189,11 +189,11 @@ class UDNRegressor(
     inputs do not level off: layers of your own may know how to go on.
 
     In the package's panel of known truths, with some hundred rows, 90 % intervals cover only 46 to
-    81 % beyond the range of the inputs, and 98 and 99 %, more than they should, in a gap; 87 to
-    98 % on the other problems; with 20 to 50 rows 68 to 77 % on three of 28 (skewed noise, a
-    smooth function, two modes). Beside a Gaussian process with a length scale an input the log
-    density falls short by 0.2 to 0.3 nats a row where a smooth function of three inputs or more,
-    or one that waves fast, has less than 500 rows.
+    81 % beyond the range of the inputs, and from 50 to 99 % in a gap; 87 to 98 % on the other
+    problems; with 20 to 50 rows 68 to 77 % on three of 28 (skewed noise, a smooth function, two
+    modes). Beside a Gaussian process with a length scale an input the log density falls short by
+    0.2 to 0.35 nats a row where a smooth function of three inputs or more, or one that waves fast,
+    has less than 500 rows.
 
     The predictive Gaussians of "student_t" are fifteen pieces of its law of the precision: its
     distribution function is within 0.003 of Student's.
