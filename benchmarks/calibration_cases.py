@@ -89,9 +89,9 @@ def _cases():
         Case("moving erf", 2, 15, {**few, "alpha": 1.6, "activation": "erf"}, 0.25),
         Case("moving cosines", 2, 15, {**few, "alpha": 1.6, "activation": "cosine"}, 0.25),
         Case("moving erf, α and ν sampled", 2, 100, {**few, **both, "activation": "erf"}, 0.25),
-        Case("UDN", 1, 0, {}, 0.1, "UDNRegressor"),
-        Case("SIP", 1, 0, {}, 0.1, "SIPRegressor"),
-        Case("deep Wishart", 1, 0, {}, 0.1, "DeepWishartRegressor"),
+        Case("UDN", 1, 0, {}, 0.6, "UDNRegressor"),
+        Case("SIP", 1, 0, {}, 0.6, "SIPRegressor"),
+        Case("deep Wishart", 1, 0, {}, 0.6, "DeepWishartRegressor"),
     ]
 
 
