@@ -178,9 +178,9 @@ def test_slow_cases_have_fewer_simulations_and_approximations_many_or_none():
     assert calibration.number_of(CASES[FAST], 40) == 40
     assert calibration.number_of(CASES["moving erf"], 40) == 10
     assert calibration.number_of(CASES["moving erf"], 2) == 2
-    assert calibration.number_of(CASES["SIP"], 40) == 0
-    assert calibration.number_of(CASES["SIP"], 200) == 20
-    assert calibration.verdicts([CASES["SIP"]], 40, None) == []
+    assert calibration.number_of(CASES["SIP"], 12) == 0
+    assert calibration.number_of(CASES["SIP"], 40) == 24
+    assert calibration.verdicts([CASES["SIP"]], 12, None) == []
 
 
 def test_a_fit_that_fails_is_counted(monkeypatch):
