@@ -144,16 +144,15 @@ def sparse_evidence(features, Y, weights, points, log_height, log_noise, workers
     factor, added, n_failures = cholesky(gram, SPARSE_JITTER)
     inv = inverse(factor)
     parts = chunks(len(features))
-    crosses, rows, sums = [None] * len(parts), [None] * len(parts), [None] * len(parts)
 
     def whiten(i):
         part = parts[i]
-        crosses[i] = squared_exponential(features[part], some, log_height)
-        rows[i] = whitened = multiply_lower(inv, roots[part] * crosses[i])
-        sums[i] = whitened.T @ whitened, whitened.T @ Y[part]
+        cross = squared_exponential(features[part], some, log_height)
+        whitened = multiply_lower(inv, roots[part] * cross)
+        return cross, whitened, whitened.T @ whitened, whitened.T @ Y[part]
 
-    workers.run(whiten, len(parts))
-    products, totals = (sum(each[1:], start=each[0]) for each in zip(*sums, strict=True))
+    crosses, rows, *sums = zip(*workers.map(whiten, len(parts)), strict=True)
+    products, totals = (reduce(add, each) for each in sums)
     rest = n * height - products.trace()
     loss, d_height, d_log_noise = 0.5 * n * n_targets * LOG_2PI, 0.0, np.empty(n_targets)
     # In the whitened rows W (each times the root of its weight) the gradient is W d_whitened +
@@ -196,13 +195,13 @@ def sparse_evidence(features, Y, weights, points, log_height, log_noise, workers
         d_features[part], *own = squared_exponential_adjoint(
             features[part], some, crosses[i], d_cross
         )
-        sums[i] = own
+        return own
 
-    workers.run(back, len(parts))
+    sums = zip(*workers.map(back, len(parts)), strict=True)
     d_gram = cholesky_adjoint(factor, inv, d_factor)
     d_log_height = height * d_height + added * d_gram.trace()
     d_some, height_part = symmetric_adjoint(some, gram, d_gram)
-    more, rows_part = (sum(each[1:], start=each[0]) for each in zip(*sums, strict=True))
+    more, rows_part = (reduce(add, each) for each in sums)
     np.add.at(d_features, points, d_some + more)
     return loss, d_features, d_log_height + height_part + rows_part, d_log_noise, n_failures
 

@@ -18,6 +18,9 @@ POINTS = 256
 MATRIX_RATE = 0.1
 """Learning rate of A and B, as a part of that of the rest: their many elements move together,
 and at the full rate their noise undoes a deep model."""
+NATURAL_RATE = 40.0
+"""Part of the way to the best pseudo-observations of a batch that a step takes, over the learning
+rate."""
 FEW_INPUTS = 20
 """With more inputs, length scales and inducing inputs have a lower rate, in proportion: every
 coordinate moves as fast as those of inputs that matter, and the many together fit the noise."""
@@ -140,12 +143,9 @@ class NaturalInference(Inference):
 
     rate = 2.0
     frozen = "root", "values"
-    natural_rate = 40.0
-    """Part of the way to the best pseudo-observations of a batch that a step takes, over the
-    learning rate."""
 
     def epoch(self, order, batch_size, rate):
-        self.part = min(1.0, self.natural_rate * rate)
+        self.part = min(1.0, NATURAL_RATE * rate)
         return super().epoch(order, batch_size, rate)
 
     def loss_and_gradient(self, rows):

@@ -289,12 +289,11 @@ class SparseOutput(_RowsOutput):
         log_noise : ndarray of shape (n_targets,)
         """
         parameters = self.sizes.views(self.theta)
-        parts = [None] * min(n_draws, self.n_draws)
 
         def draw(d):
-            parts[d] = self._decompose(self._features(d, parameters), parameters)
+            return self._decompose(self._features(d, parameters), parameters)
 
-        workers.run(draw, len(parts))
+        parts = workers.map(draw, min(n_draws, self.n_draws))
         squares, n = self.weights @ self.Y**2, self.weights.sum()
         out = parameters["log_noise"].copy()
         for t in range(len(out)):

@@ -179,14 +179,13 @@ class StableNNRegressor(
     and 0.64 and 0.82 where each row is in the table three times with its target: copies count as
     rows of their own. They are too wide, and cover up to 1.00, in gaps and where there is no noise.
 
-    Additive cells: of an input with more than 5000 distinct values neighbours are taken
-    together. Dense units are exact up to 2000 rows and have 1000 landmarks beyond, fewer from 6000
-    rows and 300 from 20,000 rows on; their length scales are found first, by the evidence of the
-    Gaussian limit of the whole model on up to 600 rows, and then held. Up to 1200 rows all parts
-    are drawn at once every few sweeps; beyond,
-    the function converges long before the parts that it is a sum of. Student-t noise is told by
-    one scale for each draw, so that 1000 draws have its tails up to the level 0.9995, and
-    `noise_variance_` is its squared scale.
+    Additive cells: of an input with more than 5000 distinct values neighbours are taken together.
+    Dense units are exact up to 2000 rows and have 1000 landmarks beyond, fewer from 6000 rows and
+    300 from 20,000 rows on; their length scales are found first, by the evidence of the Gaussian
+    limit of the whole model on up to 600 rows, and then held. Up to 1200 rows all parts are drawn
+    at once every few sweeps; beyond, the function converges long before the parts that it is a sum
+    of. Student-t noise is told by one scale for each draw, so that 1000 draws have its tails up to
+    the level 0.9995, and `noise_variance_` is its squared scale.
 
     References
     ----------

@@ -187,8 +187,10 @@ class UnboundedDepthMixin:
             start, member._shuffle, member._split = (next(generators) for _ in range(3))
             member._X_relevance = np.ones(n_inputs)
             member._new_network(member._architecture(n_inputs, n_rows, likelihood), start)
-            member.n_samples_seen_, member._others = 0, [] if member is not self else self._others
-            member.loss_curve_, member.validation_scores_, member.n_iter_ = [], [], 0
+            member.loss_curve_, member.validation_scores_ = [], []
+            member.n_iter_ = member.n_samples_seen_ = 0
+        for other in self._others:
+            other._others = []
 
     def _members(self):
         """The estimators that have a network each: this one first."""
@@ -219,8 +221,8 @@ class UnboundedDepthMixin:
         n_epochs = self._settings(len(X)).n_epochs * (1 + 2 * weighs + (holding and self.refit))
         tasks = CallbackTasks(self, *shown, len(members) * n_epochs, self._fitted_so_far)
         with Workers(self.n_jobs) as workers:
-            for member in members:
-                self._others = members[1 : members.index(member) + 1]
+            for number, member in enumerate(members):
+                self._others = members[1 : number + 1]
                 goes_on = member._train_one(
                     X, targets, weights, strata, holding, weighs, tasks, workers
                 )

@@ -214,15 +214,14 @@ class DepthInference(Trainable):
             for half in range(2)
             for begin in range(half, len(targets), 2 * ROWS_AT_A_TIME)
         ]
-        parts = [None] * len(pieces)
 
         def piece(i):
             half, rows = pieces[i]
-            parts[i] = self.law.noise_curve(
+            return self.law.noise_curve(
                 self.outputs[:, rows], shared, log_noises[half], targets[rows], weights[rows]
             )
 
-        self.workers.run(piece, len(pieces))
+        parts = self.workers.map(piece, len(pieces))
         # As if part of one more row lay a standard deviation off: none of few rows' noise.
         n_rows = np.array([max(1, len(targets[half::2])) for half in range(2)], dtype=float)
         values = -0.5 * (log_noises + np.exp(-log_noises)) / n_rows[:, None, None, None] ** 3

@@ -73,7 +73,7 @@ class TableScales:
         fourth = np.average(((X - self.location) / self.scale) ** 4, axis=0, weights=weights)
         self.heavy = np.flatnonzero(fourth > HEAVY)
         self.scored = self.heavy if len(X) < MANY_ROWS else np.arange(X.shape[1])
-        self.scores_of = NormalScores(X, weights)
+        self.scores_of = NormalScores(X, weights, self.scored)
         self.low, self.high = np.full((2, X.shape[1]), [[np.inf], [-np.inf]])
         self.extend(X)
 
@@ -111,6 +111,8 @@ class NormalScores:
     X : ndarray of shape (n_samples, n_features)
     weights : ndarray of shape (n_samples,)
         How many rows each row stands for.
+    columns : ndarray of int or None, default=None
+        Which columns to learn; all by default.
 
     Examples
     --------
@@ -120,8 +122,9 @@ class NormalScores:
     array([-0.38,  0.38])
     """
 
-    def __init__(self, X, weights):
-        self.knots = [self._learn(column, weights) for column in X.T]
+    def __init__(self, X, weights, columns=None):
+        columns = range(X.shape[1]) if columns is None else columns
+        self.knots = {j: self._learn(X[:, j], weights) for j in columns}
 
     def _learn(self, column, weights):
         values, number = np.unique(column, return_inverse=True)
@@ -142,9 +145,9 @@ class NormalScores:
         ----------
         X : ndarray of shape (n, n_features)
         columns : ndarray of int or None, default=None
-            Which columns to give; all by default.
+            Which columns to give; by default all that were learned.
         """
-        columns = range(X.shape[1]) if columns is None else columns
+        columns = self.knots if columns is None else columns
         out = np.empty((len(X), len(columns)))
         for i, j in enumerate(columns):
             values, scores, slope = self.knots[j]

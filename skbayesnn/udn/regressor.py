@@ -410,15 +410,17 @@ class UDNRegressor(
                 f"noise_variance_: with likelihood={self.likelihood!r} the noise depends on the "
                 "inputs; see predict_distribution."
             )
-        total, mass = 0.0, np.zeros((self.n_layers_, 1))
-        for member in self._members():
-            q = member._depths()
-            own = np.zeros((self.n_layers_, len(member._y_scale)))
-            own[: len(q)] = np.exp(member._network.shared(len(q))) * member._y_scale**2
-            q = np.pad(q, (0, self.n_layers_ - len(q)))[:, None]
-            # A depth that no network gives any probability is all of theirs alike.
-            total, mass = total + np.where(q > 0, q, 1e-300) * own, mass + np.maximum(q, 1e-300)
-        variances = total / mass
+        members = self._members()
+        q = np.zeros((len(members), self.n_layers_, 1))
+        own = np.zeros((len(members), self.n_layers_, len(self._y_scale)))
+        for i, member in enumerate(members):
+            depths = member._depths()
+            q[i, : len(depths), 0] = depths
+            own[i, : len(depths)] = np.exp(member._network.shared(len(depths)))
+            own[i] *= member._y_scale**2
+        # The one depth of depth_prior="point" leaves those before it without any.
+        q[:, ~q.any(axis=(0, 2))] = 1.0
+        variances = (q * own).sum(axis=0) / q.sum(axis=0)
         return variances[:, 0] if self._y_ndim == 1 else variances
 
     @one_blas_thread

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from callbacks import StopAfter
 from sklearn.callback import ScoringMonitor
 from sklearn.datasets import load_digits, make_blobs
 from sklearn.exceptions import ConvergenceWarning
@@ -267,24 +268,8 @@ def test_class_weight_moves_the_boundary():
 
 
 def test_callbacks_see_every_epoch_and_can_stop():
-    class Stop:
-        seen = 0
-
-        def setup(self, estimator, context):
-            pass
-
-        def teardown(self, estimator, context):
-            pass
-
-        def on_fit_task_begin(self, estimator, context):
-            pass
-
-        def on_fit_task_end(self, estimator, context):
-            self.seen += context.task_name == "epoch"
-            return context.task_name == "epoch" and self.seen == 7
-
     X, y = wave(60)
-    stop, monitor = Stop(), ScoringMonitor(scoring="r2")
+    stop, monitor = StopAfter(7), ScoringMonitor(scoring="r2")
     model = UDNRegressor(max_iter=30, random_state=0).set_callbacks(stop, monitor).fit(X, y)
     assert stop.seen == model.n_iter_ == 7
     scores = monitor.get_logs().data_as_pandas["r2"]

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from callbacks import StopAfter
 from sklearn.base import clone
 from toy_tables import spiral, wave
 
@@ -91,25 +92,9 @@ def test_a_pool_goes_on_and_is_pickled_whole():
 
 
 def test_callbacks_stop_a_pool_in_any_network():
-    class Stop:
-        seen = 0
-
-        def setup(self, estimator, context):
-            pass
-
-        def teardown(self, estimator, context):
-            pass
-
-        def on_fit_task_begin(self, estimator, context):
-            pass
-
-        def on_fit_task_end(self, estimator, context):
-            self.seen += context.task_name == "epoch"
-            return context.task_name == "epoch" and self.seen == 25
-
     X, y = wave(60)
     options = {"n_networks": 3, "max_iter": 10, "refit": False, "n_iter_no_change": 10}
-    stop = Stop()
+    stop = StopAfter(25)
     model = UDNRegressor(random_state=0, **options).set_callbacks(stop).fit(X, y)
     assert stop.seen == 25
     assert [member.n_iter_ for member in model._members()] == [10, 10, 5]
