@@ -139,22 +139,29 @@ def known(path):
 
 
 HEAD = """\
-How the classifier compares
+How the classifiers compare
 ===========================
 
-:class:`~skbayesnn.UDNClassifier` ("udn"; "udn conv" with ``layer_generator="convolutional"`` and
-the images' shape) beside scikit-learn's classifiers, all with their defaults, on sets that
-scikit-learn ships or makes; five folds. Support vector machine, logistic regression and multilayer
-perceptron stand behind ``StandardScaler``; the first has its probabilities by Platt's method. A
-set's numbers are its rows, inputs and classes. The best of each row is bold. Written by
+These tables compare :class:`~skbayesnn.UDNClassifier` with scikit-learn's classifiers, all with
+their default settings, by five-fold cross-validation on data sets that scikit-learn ships or
+generates. The best value of each row is bold. The three numbers of a data set are those of its
+rows, inputs and classes. :doc:`guide/dwp` compares :class:`~skbayesnn.DeepWishartClassifier` with
+scikit-learn's Gaussian process.
+
+* "udn" is :class:`~skbayesnn.UDNClassifier`; "udn conv" is the same with
+  ``layer_generator="convolutional"`` and the shape of the images.
+* "svc", "logistic", "forest", "boosting" and "mlp" are a support vector machine, logistic
+  regression, a random forest, histogram-based gradient boosting and a multilayer perceptron. The
+  support vector machine, logistic regression and the perceptron follow a ``StandardScaler``. The
+  support vector machine has probabilities by Platt's method.
+* Log loss, Brier score and calibration error judge the probabilities: smaller is better. The Brier
+  score is summed over the classes. The calibration error is that of the most probable class, in ten
+  bins of its probability.
 
 .. code-block:: bash
 
    python benchmarks/udn_classification.py --out classes.csv --page docs/classification.rst \\
        --models udn "udn conv" svc logistic forest boosting mlp
-
-The Brier score is summed over classes; the calibration error is that of the most probable class, in
-ten bins of its probability.
 """
 
 
@@ -163,9 +170,9 @@ def page(lines):
     models = [m for m in MODELS if any(key[1] == m for key in lines)]
     out = [HEAD]
     for score in [*SCORES, "seconds"]:
-        title = {"seconds": "Processor seconds a fit"}.get(score, score.capitalize())
+        title = {"seconds": "Processor seconds per fit"}.get(score, score.capitalize())
         out += [f".. list-table:: {title}", "   :header-rows: 1", ""]
-        out += ["   * - set", *[f"     - {m}" for m in models]]
+        out += ["   * - data set", *[f"     - {m}" for m in models]]
         digits = 1 if score == "seconds" else 3
         for name in [n for n in SETS if any(key[0] == n for key in lines)]:
             values = {m: lines[name, m][score] for m in models if (name, m) in lines}
