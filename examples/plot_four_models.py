@@ -2,9 +2,10 @@
 Four models, three kinds of data
 ================================
 
-The four models of this package differ in what they believe before they see data, and so in what
-they make of it. Here each of them, with its defaults, meets a function that jumps, noise that
-changes with the input, and observations that follow one of two curves."""
+The four models of this package make different assumptions, and so they draw different conclusions
+from the same data. Here each of them, with its default settings, is fitted to a function that
+jumps, to noise that changes with the input, and to observations that follow one of two curves.
+"""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -29,10 +30,10 @@ models = (
 )
 
 # %%
-# Each image shows the density of a new observation, every column scaled to its own maximum. No
-# model wins every row. The stable network keeps its jumps sharp, the deep Wishart process draws the
-# smoothest curves, and only the network of unbounded depth and the sparse implicit process can say
-# that the noise changes or that there are two curves.
+# Each image shows the predictive density of a new observation; each column is scaled to its own
+# maximum. No model is best in every row. The stable network keeps jumps sharp, and the deep Wishart
+# process draws the smoothest curves. Only the network of unbounded depth and the sparse implicit
+# process can represent noise that changes, or two curves at once.
 
 grid = np.linspace(-2, 2, 200)[:, None]
 figure, axes = plt.subplots(3, 4, figsize=(13, 8), sharex=True, sharey="row", layout="constrained")

@@ -2,9 +2,9 @@
 Quick start
 ===========
 
-Predictive intervals for a table that scikit-learn ships, in half a minute: the disease
-progression of 442 patients from ten measurements. The stable network with its defaults, beside
-scikit-learn's Gaussian process.
+Fit a model, get predictive intervals, and check them, in half a minute. The data come with
+scikit-learn: the progression of diabetes in 442 patients, predicted from ten measurements. A stable
+network with its default settings is compared with scikit-learn's Gaussian process.
 """
 
 # sphinx_gallery_thumbnail_path = "../examples/three_jumps.png"
@@ -23,7 +23,7 @@ X, y = load_diabetes(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.25, random_state=0)
 
 # %%
-# Inputs and target are brought to scale one inside.
+# Nothing needs to be scaled: the estimator standardises inputs and target internally.
 
 model = StableNNRegressor(random_state=0, n_jobs=2)
 model.fit(X_train, y_train)
@@ -35,8 +35,8 @@ for i in range(5):
     print(f"  {median[i]:5.0f}   [{lower[i]:5.0f}, {upper[i]:5.0f}]   {y_test[i]:5.0f}")
 
 # %%
-# A Gaussian process predicts one Gaussian a row, which is a mixture of one component: the same
-# scores judge both.
+# A Gaussian process predicts one Gaussian for each row, which is a mixture with one component. The
+# same scores can therefore judge both models.
 
 gaussian_process = make_pipeline(
     StandardScaler(),

@@ -1,10 +1,10 @@
 """
-Are the intervals honest?
-=========================
+Are the intervals calibrated?
+=============================
 
-A model that says 90 % should be right nine times in ten, and 50 % half of the time. Three models
-of the same data, the disease progression of 442 patients, judged on patients that none of them
-has seen.
+90 % intervals should contain nine observations in ten, and 50 % intervals half of them. This
+example checks three models of the disease progression of 442 patients, on patients that none of the
+models has seen.
 """
 
 import matplotlib.pyplot as plt
@@ -22,9 +22,9 @@ X, y = load_diabetes(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
 
 # %%
-# Two estimators of this package, and a habit: to take the spread of the trees of a random forest
-# for the uncertainty of its prediction. Any Gaussian prediction, and any mixture of them, is a
-# :class:`~skbayesnn.predictive.PredictiveMixture`, so that it can be judged in the same way.
+# Two of the models are estimators of this package. The third is a common habit: to take the spread
+# of the trees of a random forest for the uncertainty of its prediction. Any Gaussian prediction can
+# be written as a :class:`~skbayesnn.predictive.PredictiveMixture`, and then judged in the same way.
 
 deep_wishart = DeepWishartRegressor(random_state=0).fit(X_train, y_train)
 udn = UDNRegressor(random_state=0).fit(X_train, y_train)
@@ -46,11 +46,12 @@ for name, distribution in predictions.items():
 # The probability integral transform
 # ----------------------------------
 #
-# Each observation is put at its level in its own predictive distribution: 0.5 is the median. If
-# the distributions are right, all levels are equally common, and nearly all bars end in the grey
-# band. High bars at both ends are observations far from what was predicted, more of them than
-# the model expected: it is too sure of itself. A hump in the middle would be a model that is not
-# sure enough, a slope one whose predictions are too low or too high.
+# For each observation, evaluate its predictive distribution function there: 0.5 means that the
+# observation is at the predicted median. If the predictive distributions are right, these values
+# are uniformly distributed, and nearly all bars end in the grey band. High bars at both ends mean
+# that observations are far from the prediction more often than the model expected: it is
+# overconfident. A hump in the middle would mean that its intervals are too wide, and a slope that
+# its predictions are too low or too high.
 
 figure, axes = plt.subplots(1, 3, figsize=(12, 3.6), sharey=True, layout="constrained")
 for (name, distribution), ax in zip(predictions.items(), axes, strict=True):
@@ -63,9 +64,9 @@ plt.show()
 # Reliability
 # -----------
 #
-# The same levels, cumulated: the share of observations below each predicted quantile. A curve
-# above the diagonal on the left and below it on the right is too sure of itself: here, a fifth
-# of the patients is below what the trees' spread makes the lowest tenth.
+# The next plot shows the fraction of observations below each predicted quantile. A curve above the
+# diagonal on the left and below it on the right belongs to an overconfident model. Here, a fifth of
+# the patients are below the 10 % quantile that the spread of the trees predicts.
 
 figure, ax = plt.subplots(figsize=(5.5, 5), layout="constrained")
 for name, distribution in predictions.items():

@@ -2,10 +2,9 @@
 What a proper score rewards
 ===========================
 
-A point prediction is judged by its distance from what happened. A predictive distribution also says
-how far away the truth may be, and a *proper* score is at its best, on average, only when that is
-right as well. The pictures show how two proper scores work, and that the absolute error cannot do
-their job.
+A point prediction is judged by its distance from the observation. A predictive distribution also
+says how large that distance may be. The average of a *proper* score is best only if that is right
+as well. The pictures show how two proper scores work, and why the absolute error is no substitute.
 """
 
 import matplotlib.pyplot as plt
@@ -17,10 +16,10 @@ from skbayesnn.predictive import PredictiveMixture
 # From a distribution to a number
 # -------------------------------
 #
-# The log score is the height of the predicted density at the observation. The continuous ranked
-# probability score (CRPS) is the area between the predicted distribution function and the step that
-# the observation makes, once the vertical distances are squared. It has the units of the target,
-# and for a point prediction it is the absolute error.
+# The log score is the logarithm of the predicted density at the observation. The continuous ranked
+# probability score (CRPS) compares the predicted distribution function with a step at the
+# observation: it is the integral of the squared difference. It has the units of the target, and for
+# a point prediction it is the absolute error.
 
 forecast = PredictiveMixture([0.7, 0.3], [[0.0, 3.0]], [[0.6, 0.4]])
 observed = 1.5
@@ -44,13 +43,13 @@ right.legend(frameon=False)
 plt.show()
 
 # %%
-# Too sure, or not sure enough
-# ----------------------------
+# Overconfident and underconfident forecasts
+# ------------------------------------------
 #
-# Observations are normal with a standard deviation of one. Twenty-five forecasters all predict the
-# right mean, but with standard deviations from a quarter to four. Both proper scores are best for
-# the honest forecaster at one; the log score is merciless to the overconfident, the CRPS is milder.
-# The absolute error of the median does not see any difference between them.
+# The observations are normal with a standard deviation of one. Twenty-five forecasters all predict
+# the right mean, but with standard deviations from a quarter to four. Both proper scores are best
+# for the forecaster who predicts a standard deviation of one. The log score punishes overconfidence
+# severely, the CRPS mildly. The absolute error of the median is the same for all of them.
 
 observations = np.random.default_rng(0).normal(size=20_000)
 spreads = np.geomspace(0.25, 4, 25)

@@ -2,9 +2,9 @@
 Predictions of any shape
 ========================
 
-Two sets of data that a mean and an interval do not describe: observations that follow one of
-two curves at random, and observations whose noise changes with the input (Rodríguez-Santana et
-al., 2022).
+A mean and an interval cannot describe the two data sets of this example: observations that follow
+one of two curves at random, and observations whose noise changes with the input (Rodríguez-Santana
+et al., 2022).
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +22,7 @@ data = {
     "one of two curves": np.where(first, 10 * np.cos(x - 0.5), 10 * np.sin(x - 0.5)) + noise,
     "noise that changes": 7 * np.sin(x) + 2 * noise * np.sin(x) + 10,
 }
-# To tell two curves apart takes longer than to tell how much there is noise.
+# Separating two curves takes more training than estimating the noise.
 epochs = {"one of two curves": 220, "noise that changes": 110}
 models = {
     title: SIPRegressor(n_inducing=30, max_iter=epochs[title], random_state=0).fit(x[:, None], y)
@@ -33,10 +33,10 @@ models = {
 # Functions, and observations
 # ---------------------------
 #
-# Above, functions drawn from the prior that :class:`~skbayesnn.SIPRegressor` learned, without
-# noise. Below, the density of a new observation at each input, each column scaled to its own
-# maximum: two ridges on the left, one that narrows and widens on the right. Ticks at the foot
-# are the inducing inputs.
+# The upper panels show functions drawn from the prior that :class:`~skbayesnn.SIPRegressor`
+# learned, without noise. The lower panels show the predictive density of a new observation; each
+# column is scaled to its own maximum. There are two ridges on the left, and one that narrows and
+# widens on the right. The ticks at the bottom are the inducing inputs.
 
 grid = np.linspace(-4, 4, 161)[:, None]
 figure, axes = plt.subplots(2, 2, figsize=(10, 7.5), layout="constrained")
@@ -54,10 +54,11 @@ for (title, y), (prior, posterior) in zip(data.items(), axes.T, strict=True):
 plt.show()
 
 # %%
-# Beside the truth
-# ----------------
+# Comparison with the truth
+# -------------------------
 #
-# Cuts through the image at three inputs; dotted, the density that the data come from.
+# The last figure shows the predictive densities at three inputs (solid) and the densities that the
+# data come from (dotted).
 
 shown = np.array([[-2.5], [0.8], [2.5]])
 z = shown[:, 0]

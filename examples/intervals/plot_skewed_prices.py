@@ -4,7 +4,7 @@ Intervals for a skewed price
 
 Prices have a long upper tail: most flats cost about what their size suggests, a few cost twice as
 much, and none costs half. A symmetric interval around the mean is then wrong on both sides. The
-mixture that :class:`~skbayesnn.UDNRegressor` predicts by default leans as the data do.
+mixture that :class:`~skbayesnn.UDNRegressor` predicts by default is as skewed as the data.
 """
 
 import matplotlib.pyplot as plt
@@ -26,9 +26,9 @@ X = np.column_stack([area, distance])
 X_train, X_test, y_train, y_test = train_test_split(X, price, test_size=0.4, random_state=0)
 
 # %%
-# The same network predicts one Gaussian with one noise variance, or a mixture of five Gaussians
-# whose weights, means and variances follow the inputs. Of a 90 % interval, 5 % of the prices should
-# lie below and 5 % above.
+# Compare two likelihoods of the same network: a Gaussian with one noise variance, and a mixture of
+# five Gaussians whose weights, means and variances depend on the inputs. 5 % of the prices should
+# lie below a 90 % interval, and 5 % above.
 
 models = {
     "one Gaussian": UDNRegressor(likelihood="gaussian", random_state=0),
@@ -45,8 +45,8 @@ for name, model in models.items():
     )
 
 # %%
-# Three flats, two kilometres from the centre. The Gaussian puts probability where no price ever
-# was, and has none left for the expensive flats.
+# The figure shows the predicted densities for three flats, two kilometres from the centre. The
+# Gaussian gives probability to prices that never occur, and too little to the expensive flats.
 
 flats = np.array([[40.0, 2.0], [80.0, 2.0], [120.0, 2.0]])
 figure, axes = plt.subplots(1, 2, figsize=(11, 3.8), sharex=True, layout="constrained")
@@ -59,7 +59,8 @@ for (name, model), ax in zip(models.items(), axes, strict=True):
 plt.show()
 
 # %%
-# And the whole range of sizes, with all flats that lie within one kilometre of that distance.
+# The next figure shows the whole range of sizes at that distance, with all flats whose distance
+# from the centre differs by less than one kilometre.
 
 grid = np.column_stack([np.linspace(28, 137, 150), np.full(150, 2.0)])
 near = np.abs(distance - 2) < 1

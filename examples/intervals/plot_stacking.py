@@ -2,10 +2,10 @@
 One answer from several models
 ==============================
 
-Which model is right for a table is hard to say beforehand. A stack asks rows that the models were
-not fitted to: the weights of the pooled predictive distribution are those with the best log score
-there. Members may be any regressors: here one of this package, a Bayesian linear model and a random
-forest of scikit-learn, on the diabetes data that scikit-learn ships.
+It is hard to tell beforehand which model suits a table. A stack combines several: it weights their
+predictive distributions so that the mixture has the best log score on rows that the models were not
+fitted to. The members can be any regressors. Here they are one of this package, and a Bayesian
+linear model and a random forest of scikit-learn, on scikit-learn's diabetes data.
 """
 
 import matplotlib.pyplot as plt
@@ -29,7 +29,7 @@ members = [
 stack = StackingDistributionRegressor(members, random_state=0, n_jobs=2).fit(X_train, y_train)
 
 # %%
-# The forest predicts points alone: the stack gives it the law of its out-of-fold errors.
+# The forest predicts points only, so the stack adds the distribution of its out-of-fold errors.
 
 for name, weight in zip(stack.names_, stack.weights_, strict=True):
     print(f"{name:>8}  {weight:.2f}")
@@ -37,7 +37,8 @@ print(f"log density {log_predictive_density_scorer(stack, X_test, y_test):.3f}")
 print(f"CRPS {-crps_scorer(stack, X_test, y_test):.2f}")
 
 # %%
-# Weights beside what each member scored, and what the stack predicts for three patients.
+# The left panel shows the weight and the score of each member, the right panel the predicted
+# densities for three patients.
 
 _, (left, right) = plt.subplots(1, 2, figsize=(10, 3.5), layout="constrained")
 StackingWeightsDisplay.from_estimator(stack, ax=left)

@@ -2,8 +2,9 @@
 What α and ν do
 ===============
 
-The two parameters of :class:`~skbayesnn.StableNNRegressor` say what functions look like before any
-data are seen: α how rare and how large their jumps are, ν how large the function is.
+Two parameters of :class:`~skbayesnn.StableNNRegressor` describe which functions it expects before
+it sees any data: α determines how rare and how large the jumps are, and ν how large the function
+is.
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +23,7 @@ def panels(parameter, values, title):
     """A fit and a panel for each value of a parameter."""
     _, axes = plt.subplots(1, len(values), figsize=(13, 3.4), sharey=True, layout="constrained")
     for value, ax in zip(values, axes, strict=True):
-        # At the ends of the range the chains take longer than by default.
+        # Extreme values need longer chains than the default.
         model = StableNNRegressor(nu=1.0, thin=16, random_state=0).set_params(**{parameter: value})
         model.fit(x[:, None], y)
         PredictionIntervalDisplay.from_estimator(model, grid, coverages=0.9, ax=ax)
@@ -37,10 +38,10 @@ def panels(parameter, values, title):
 # The index α
 # -----------
 #
-# At α = 2 the network is a Gaussian process, which takes the jumps for noise. Below 2 a few large
-# weights make the jumps and all others are small: the smaller α is, the flatter are the plains and
-# the narrower the intervals on them and beyond the data. Another jump is never excluded, though:
-# it is in the far tails, outside of these 90 %.
+# At α = 2 the network is a Gaussian process, which mistakes the jumps for noise. Below 2, a few
+# large weights make the jumps, and all other weights are small. The smaller α is, the flatter are
+# the plateaus, and the narrower are the intervals on them and beyond the data. Another jump always
+# remains possible, but it lies in the far tails, outside these 90 % intervals.
 
 panels("alpha", (0.7, 1.1, 1.6, 2.0), "α = {}")
 
@@ -48,9 +49,9 @@ panels("alpha", (0.7, 1.1, 1.6, 2.0), "α = {}")
 # The scale ν
 # -----------
 #
-# It counts in units of the variance of y. With a small ν the plains are flat. With a large one the
-# function costs nothing: its median wanders after the noise, and the intervals widen quickly beyond
-# the data. Where you cannot say, ``nu="sample"`` infers it and ``alpha="sample"`` infers α, at the
-# price of chains that mix more slowly.
+# ν is in units of the variance of y. With a small ν the plateaus are flat. With a large ν, the
+# median follows the noise, and the intervals widen quickly beyond the data. If you do not know
+# which values to choose, ``nu="sample"`` and ``alpha="sample"`` infer them, at the price of chains
+# that mix more slowly.
 
 panels("nu", (0.03, 0.3, 3.0, 30.0), "ν = {}")

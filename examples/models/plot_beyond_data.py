@@ -1,9 +1,9 @@
 """
-Gaps, and the world beyond the data
-===================================
+Predictions in gaps and beyond the data
+=======================================
 
-How sure should a model be where it has seen nothing? Here each model of this package, with its
-defaults, meets a gap in the middle of its data and the empty room on both sides.
+How certain should a model be where it has seen no data? Here each model of this package, with its
+default settings, predicts in a gap in the middle of the data, and beyond the data on both sides.
 """
 
 import matplotlib.pyplot as plt
@@ -18,7 +18,8 @@ y = np.sin(2.5 * x) + 0.15 * generator.normal(size=140)
 grid = np.linspace(-4, 4, 401)[:, None]
 
 # %%
-# How much of the dashed curve do the 90 % intervals hold, in the gap and beyond the data?
+# The table shows how much of the true curve the 90 % intervals contain, in the gap and beyond the
+# data.
 
 models = (
     StableNNRegressor(random_state=0),
@@ -36,12 +37,12 @@ for model in models:
     print(f"{name:21}  {inside[in_gap].mean():4.0%}     {inside[beyond].mean():4.0%}")
 
 # %%
-# The deep Wishart process forgets the data within a length scale and returns to its prior: of the
-# four it is the one to ask about inputs far from the rows. The stable network knows that a jump may
-# hide in the gap; beyond the last row it expects the function to stay where it is, and jumps are in
-# the far tails alone. The network of unbounded depth goes on for a little and levels off; its
-# intervals widen with the distance to the nearest row. The sparse implicit process is too sure of
-# what it has not seen.
+# The deep Wishart process returns to its prior within about a length scale of the data: of the
+# four, it is the one to use for inputs far from the rows. The stable network allows for a jump in
+# the gap. Beyond the last row it expects the function to stay at its level, and further jumps lie
+# in the far tails only. The network of unbounded depth continues for a short distance and levels
+# off, and its intervals widen with the distance to the nearest row. The sparse implicit process is
+# overconfident where it has seen no data. In the figure, the dashed curve is the truth.
 
 figure, axes = plt.subplots(1, 4, figsize=(14, 3.7), sharey=True, layout="constrained")
 for model, ax in zip(models, axes, strict=True):

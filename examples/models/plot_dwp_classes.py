@@ -1,9 +1,9 @@
 """
-Classes by a deep Wishart process
-=================================
+Classification with a deep Wishart process
+==========================================
 
-Two classes that interleave: :class:`~skbayesnn.DeepWishartClassifier` beside scikit-learn's
-Gaussian process classifier with a fitted length scale.
+This example fits :class:`~skbayesnn.DeepWishartClassifier` to two interleaved classes, and compares
+it with scikit-learn's Gaussian process classifier with a fitted length scale.
 """
 
 import matplotlib.pyplot as plt
@@ -23,10 +23,11 @@ models = {
 }
 
 # %%
-# Both follow the border. Laplace's method draws the log odds towards zero, so that the Gaussian
-# process is less certain far inside a class than the rows allow; variational
-# pseudo-observations keep their size, and the length scale of each input is its own. Far from all
-# rows both return to what they knew before: the two classes are equally probable.
+# Both classifiers follow the boundary. The Gaussian process uses Laplace's method, which pulls the
+# log odds towards zero, so that it is less certain inside a class than the data justify. The
+# variational pseudo-observations of the deep Wishart process do not shrink the log odds, and it has
+# a length scale for each input. Far from all rows both return to their prior: the classes are
+# equally probable.
 
 axis = np.linspace(-3, 4, 80)
 grid = np.stack(np.meshgrid(axis, axis - 0.25), axis=-1).reshape(-1, 2)

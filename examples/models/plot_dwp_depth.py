@@ -2,9 +2,9 @@
 Kernels learned in layers
 =========================
 
-A step that no stationary kernel fits: flat, then steep, then flat again. A Gaussian process (no
-hidden layer) beside :class:`~skbayesnn.DeepWishartRegressor` with one and with three hidden
-layers.
+No stationary kernel fits a function that is flat, then steep, then flat again. This example
+compares a Gaussian process (no hidden layer) with :class:`~skbayesnn.DeepWishartRegressor` with one
+and with three hidden layers.
 """
 
 import matplotlib.pyplot as plt
@@ -19,10 +19,11 @@ y = np.tanh(12 * X[:, 0]) + 0.05 * generator.normal(size=len(X))
 grid = np.linspace(-3.5, 3.5, 400)[:, None]
 
 # %%
-# One length scale must serve the step and the plains. The Gaussian process takes a short one:
-# it ripples on the plains, and knows nothing soon after the last point. Hidden layers stretch
-# the inputs where the function is steep and leave the plains plain. The objective of training
-# (here in nats a row) does not rank depths; to choose one, compare scores on rows held out.
+# The Gaussian process has one length scale for the step and for the plateaus. It chooses a short
+# one, so it ripples on the plateaus, and its intervals widen soon after the last point. Hidden
+# layers stretch the inputs where the function is steep, and leave the plateaus flat. The titles
+# show the objective of training, in nats per row. Do not use it to choose a depth: compare scores
+# on held-out rows.
 
 figure, axes = plt.subplots(1, 3, figsize=(12, 3.8), sharey=True, layout="constrained")
 for n_layers, ax in zip((0, 1, 3), axes, strict=True):

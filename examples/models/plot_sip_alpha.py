@@ -1,10 +1,11 @@
 """
-One law for each draw, or one for all
-=====================================
+Fitting two modes with ``alpha_divergence``
+===========================================
 
-:class:`~skbayesnn.SIPRegressor` predicts a mixture with one component for each draw of its inducing
-values. ``alpha_divergence`` says what training asks of them: near zero, every single draw has to
-explain every row; at one, the default, the mixture as a whole does.
+:class:`~skbayesnn.SIPRegressor` predicts a mixture with one component for each draw from its
+posterior. ``alpha_divergence`` determines what training requires of the draws. Near zero, every
+single draw has to explain every row. At one, the default, only the mixture as a whole has to
+explain the rows.
 """
 
 import matplotlib.pyplot as plt
@@ -19,8 +20,8 @@ branch = np.where(generator.random(400) < 0.5, -1.0, 1.0)
 y = branch * (1 + 0.5 * np.sin(2 * x)) + 0.15 * generator.normal(size=400)
 
 # %%
-# Observations lie on one of two curves. A draw that has to explain them all passes between the
-# curves and calls the distance noise; draws that may share the work follow one curve each.
+# The observations lie on one of two curves. A draw that has to explain all of them passes between
+# the curves, and treats the distance as noise. Draws that can share the work follow one curve each.
 
 grid = np.linspace(-2, 2, 200)[:, None]
 figure, axes = plt.subplots(1, 3, figsize=(13, 3.9), sharey=True, layout="constrained")

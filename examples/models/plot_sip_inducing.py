@@ -1,10 +1,10 @@
 """
-Inducing inputs that start at one point
-=======================================
+Training moves the inducing inputs
+==================================
 
-All inducing inputs of :class:`~skbayesnn.SIPRegressor` start at one point; the objective alone
-moves them apart (Rodríguez-Santana et al., 2022, Figure 3). Predictions are good wherever they
-are: the prior's networks follow the data, too.
+Here all inducing inputs of :class:`~skbayesnn.SIPRegressor` start at one point, and only the
+objective moves them apart (Rodríguez-Santana et al., 2022, Figure 3). The predictions do not depend
+much on where they are, because the networks of the prior follow the data as well.
 """
 
 import matplotlib.pyplot as plt
@@ -18,8 +18,9 @@ X = generator.uniform(-4, 4, (1000, 1))
 y = 7 * np.sin(X[:, 0]) + 2 * generator.normal(size=1000) * np.sin(X[:, 0]) + 10
 
 # %%
-# ``partial_fit`` makes one pass over the rows, ten steps, and goes on from there. The prior is
-# weighed against ``total_samples`` rows, however often they come again.
+# Each call of ``partial_fit`` makes one pass of ten steps over the rows, and continues from the
+# last. ``total_samples`` is the true number of rows, so that repeated passes do not count as new
+# rows.
 
 model = SIPRegressor(
     inducing_inputs=np.full((20, 1), -1.0), n_draws=50, learning_rate=0.01, total_samples=1000,
@@ -31,8 +32,8 @@ for _ in range(200):
     path.append(model.inducing_inputs_[:, 0].copy())
 
 # %%
-# Noise that changes with the input is in the intervals. Below, a line for each inducing input,
-# from the common start at the top.
+# The intervals include noise that changes with the input. The lower panel has a line for each
+# inducing input, from the common start at the top.
 
 figure, (above, below) = plt.subplots(
     2, 1, figsize=(8, 7), sharex=True, layout="constrained", height_ratios=(2, 1)

@@ -2,9 +2,9 @@
 A function with three jumps
 ===========================
 
-Section 4.1 of Loría and Bhadra (UAI 2024): 40 points on [-2, 2] with noise of standard
-deviation 0.5. :class:`~skbayesnn.StableNNRegressor` with its defaults beside a Gaussian
-process. Run it with the name of a file to save the figure to.
+This example compares :class:`~skbayesnn.StableNNRegressor`, with its default settings, with a
+Gaussian process on the data of section 4.1 of Loría and Bhadra (UAI 2024): 40 points on [-2, 2],
+with noise of standard deviation 0.5. To save the figure, run the script with the name of a file.
 """
 
 import sys
@@ -28,8 +28,8 @@ y = three_jumps(x) + 0.5 * np.random.default_rng(0).standard_normal(x.size)
 grid = np.linspace(-2.5, 2.5, 1001)
 
 # %%
-# Both models give a distribution for each input: the stable network a mixture of Gaussians, one
-# for each draw of its chains; the Gaussian process a single Gaussian.
+# Both models predict a distribution for each input. The stable network predicts a mixture with one
+# Gaussian for each draw of its chains, the Gaussian process a single Gaussian.
 
 stable = StableNNRegressor(random_state=0).fit(x[:, None], y)
 stable_distribution = stable.predict_distribution(grid[:, None])
@@ -42,8 +42,9 @@ mean, std = gaussian.predict(grid[:, None], return_std=True)
 gaussian_distribution = PredictiveMixture([1.0], mean[:, None], std[:, None] ** 2)
 
 # %%
-# One length scale has to serve jumps and plains, so that the Gaussian process smooths the jumps
-# away and takes what is left for noise. The stable network keeps both apart. Dashed: the truth.
+# The Gaussian process has one length scale for jumps and plateaus, so it smooths the jumps away and
+# mistakes the remainder for noise. The stable network finds sharp jumps between flat plateaus. The
+# dashed lines are the truth.
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.6), sharey=True, layout="constrained")
 panels = (

@@ -2,8 +2,8 @@
 What the likelihood does
 ========================
 
-:class:`~skbayesnn.UDNRegressor` has four laws for the target given the network. They differ in what
-they can say about noise; the network underneath is the same.
+:class:`~skbayesnn.UDNRegressor` offers four likelihoods: distributions of the target given the
+network. They differ in the noise that they can describe. The network is the same.
 """
 
 import matplotlib.pyplot as plt
@@ -26,9 +26,9 @@ X, y = observe(600, generator)
 X_test, y_test = observe(2000, generator)
 
 # %%
-# "gaussian" has one noise variance for all rows, "heteroscedastic" one for each, "student_t" heavy
-# tails as well, and "mixture", the default, any shape that five Gaussians can make. The title says
-# how much each is worth on rows that were held out.
+# "gaussian" has one noise variance for all rows, and "heteroscedastic" one for each row.
+# "student_t" has heavy tails as well. "mixture", the default, can have any shape that five
+# Gaussians can form. The titles show the mean log density of held-out rows.
 
 grid = np.linspace(-2, 2, 200)[:, None]
 figure, axes = plt.subplots(1, 4, figsize=(14, 3.7), sharey=True, layout="constrained")
@@ -40,6 +40,6 @@ for likelihood, ax in zip(
     display.image_.colorbar.remove()
     score = mean_log_predictive_density(y_test, model.predict_distribution(X_test))
     ax.plot(X[:, 0], y, "k.", ms=2)
-    ax.set(title=f"{likelihood}: {score:.2f} nats a row", ylim=(-2, 5))
+    ax.set(title=f"{likelihood}: {score:.2f} nats per row", ylim=(-2, 5))
     ax.label_outer()
 plt.show()

@@ -1,9 +1,10 @@
 """
-A network of unbounded depth from layers of your own
-====================================================
+Write your own layers for a network of unbounded depth
+======================================================
 
-The network asks a *layer generator* for its layers, one after the other, as many as the posterior
-of its depth needs. Here the generator makes periodic layers, for a function that repeats itself.
+The network requests its layers one after the other from a *layer generator*, as many as the
+posterior of its depth needs. Here the generator makes periodic layers, for a function that repeats
+every day.
 """
 
 import matplotlib.pyplot as plt
@@ -13,15 +14,16 @@ from skbayesnn import UDNRegressor
 from skbayesnn.udn import Layer, check_layer
 
 # %%
-# A layer says the shape of what it gives for one row, how many parameters it has, how they start,
-# what it does with an array, and what a gradient becomes on its way back. It holds no parameters
-# itself: they come as one vector. Layer 1 takes sines and cosines of a day and its parts beside
-# the input itself; those above it add ``tanh(h W + b) U`` to what they are given, with U = 0 at
-# the start, so that a new layer changes nothing yet.
+# A layer defines the shape of its output for one row, the number of its parameters and how they
+# start, what it does to an array (``forward``), and how a gradient passes back through it
+# (``adjoint``). It does not store its parameters, but receives them as one vector. Layer 1 uses the
+# input together with sines and cosines that have periods of a day and of fractions of a day. The
+# layers above add ``tanh(h W + b) U`` to their input, with U = 0 at the start, so that a new layer
+# changes nothing at first.
 
 
 class Daily(Layer):
-    """Layer 1: tanh of an affine map of x and of waves that repeat after a day; above: residual."""
+    """Layer 1 applies tanh to an affine map of x and of daily waves; all others are residual."""
 
     def __init__(self, number, input_shape, width):
         self.first, self.width = number == 1, width
@@ -71,16 +73,16 @@ class Daily(Layer):
 
 
 # %%
-# ``check_layer`` compares ``adjoint`` with numerical differentiation of ``forward``, and raises
-# if they differ.
+# ``check_layer`` compares ``adjoint`` with numerical derivatives of ``forward``, and raises an
+# error if they differ.
 
 check_layer(Daily(1, (1,), 8), (1,))
 check_layer(Daily(2, (8,), 8), (8,))
 
 # %%
-# Six days of a load that rises, with a peak each evening; the last two are not shown. The class
-# itself is the generator: ``Daily(number, input_shape, width)`` is a layer. Inputs stay in days
-# (``normalize_X=False``), since the layer knows what a day is.
+# The data are six days of a rising load with a peak each evening. The last two days are held out.
+# The class itself serves as the generator, because ``Daily(number, input_shape, width)`` is a
+# layer. ``normalize_X=False`` keeps the inputs in days, which is the unit that the layer expects.
 
 rng = np.random.default_rng(0)
 days = np.sort(rng.uniform(0, 6, 600))[:, None]
@@ -101,8 +103,9 @@ for name, model in (("periodic layers", own), ("dense layers", dense)):
     print(f"{name:15s} RMSE on the two days to come {error:.3f}")
 
 # %%
-# Both follow the four days; only the layers that know the day go on with it. With
-# ``normalize_X=False`` intervals are left to them; those of the dense layers widen.
+# Both networks follow the first four days, but only the periodic layers continue the pattern. The
+# intervals of the dense network widen beyond the data; with ``normalize_X=False``, as for the
+# periodic layers, they are not widened.
 
 grid = np.linspace(0, 6, 500)[:, None]
 figure, axes = plt.subplots(1, 2, figsize=(11, 3.5), sharey=True, layout="constrained")
@@ -111,7 +114,7 @@ for ax, (name, model) in zip(axes, (("dense", dense), ("periodic", own)), strict
     ax.fill_between(grid[:, 0], low, high, alpha=0.3, label="90 % interval")
     ax.plot(grid[:, 0], model.predict(grid))
     ax.plot(days[seen], y[seen], ".", ms=2, color="black")
-    ax.plot(days[~seen], y[~seen], ".", ms=2, color="tab:red", label="not shown")
+    ax.plot(days[~seen], y[~seen], ".", ms=2, color="tab:red", label="held out")
     ax.set(title=f"{name} layers", xlabel="days", ylim=(-1, 5))
 axes[0].legend()
 plt.show()

@@ -2,8 +2,9 @@
 Networks that infer their depth
 ===============================
 
-Two arms of a spiral, wound tighter from left to right. The tighter, the more layers
-:class:`~skbayesnn.UDNClassifier` gives itself: nobody told the network how many to use.
+The two classes are the arms of a spiral, wound more tightly from left to right. The tighter the
+spiral, the more layers :class:`~skbayesnn.UDNClassifier` uses; it infers their number from the
+data.
 """
 
 import matplotlib.pyplot as plt
@@ -23,8 +24,8 @@ def spiral(omega, n, generator):
 
 
 # %%
-# Above, the points and the probability of the second arm, averaged over the posterior of the
-# depth; below, that posterior.
+# The upper panels show the points and the probability of the second arm, averaged over the
+# posterior of the depth. The lower panels show that posterior.
 
 omegas = (0, 5, 10)
 generator = np.random.default_rng(0)

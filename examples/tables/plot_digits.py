@@ -2,9 +2,9 @@
 An image classifier that knows its depth
 ========================================
 
-:class:`~skbayesnn.UDNClassifier` with convolutional layers on the 1797 handwritten digits that
-scikit-learn ships. Nobody tells the network how many layers to use, and it says which images it is
-not sure of.
+This example fits :class:`~skbayesnn.UDNClassifier` with convolutional layers to the 1797
+handwritten digits that come with scikit-learn. The network infers how many layers to use, and tells
+you which images it is uncertain about.
 """
 
 import matplotlib.pyplot as plt
@@ -20,8 +20,8 @@ X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, stratify=y, random_state=0)
 
 # %%
-# Each row of X is an image, told by ``image_shape``. Layers are convolutions, with pooling after
-# the first; ``width``, 48 by default, is their number of channels: 24 are faster.
+# ``image_shape`` says that each row of X is an image. The layers are convolutions, with pooling
+# after the first. ``width`` is the number of channels; the default is 48, and 24 are faster.
 
 model = UDNClassifier(layer_generator="convolutional", image_shape=(8, 8), width=24, random_state=0)
 model.fit(X_train, y_train)
@@ -31,8 +31,8 @@ print(f"accuracy {np.mean(predicted == y_test):.3f}, log loss {log_loss(y_test, 
 print(f"expected depth {model.expected_depth_:.1f}")
 
 # %%
-# Left, the posterior of the depth. Right, share of errors among the images kept, when those of the
-# smallest top probability are set aside for a person to read.
+# The left panel shows the posterior of the depth. The right panel shows what happens if a person
+# reads the most uncertain images: the fraction of errors among the others.
 
 order = np.argsort(-p.max(axis=1))
 wrong = (predicted != y_test)[order]
@@ -46,7 +46,8 @@ right.set(ylim=(0, None))
 plt.show()
 
 # %%
-# The eight images that the network is least sure of, with its two best guesses.
+# The last figure shows the eight images that the network is least certain about, with its two best
+# guesses.
 
 figure, axes = plt.subplots(1, 8, figsize=(12, 2.2), layout="constrained")
 for i, ax in zip(order[::-1], axes, strict=False):

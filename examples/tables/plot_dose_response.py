@@ -2,8 +2,8 @@
 A step in a dose response
 =========================
 
-Below some dose nothing happens, above it most of the effect is there. At which dose does it begin,
-and how sure can we be from a few dozen animals?
+Below some dose nothing happens, and above it most of the effect is present. At which dose does the
+effect begin, and how certain can we be from a few dozen animals?
 """
 
 import matplotlib.pyplot as plt
@@ -18,13 +18,13 @@ effect = np.where(dose < 2.7, 4.0, 22.0) + 1.5 * np.log1p(dose)
 response = effect + 3 * generator.normal(size=dose.size)
 
 # %%
-# The stable network needs no parametric curve: it finds the jump, and leaves the rest nearly flat.
+# The stable network needs no parametric curve. It finds the jump, and is nearly flat elsewhere.
 
 model = StableNNRegressor(random_state=0).fit(dose[:, None], response)
 
 # %%
-# Predictive distributions turn the question into probabilities. A response of 15 or more counts as
-# an effect: how likely is it at each dose?
+# Count a response of 15 or more as an effect. The predictive distribution gives the probability of
+# an effect at each dose.
 
 doses = np.linspace(0.5, 8, 301)
 prediction = model.predict_distribution(doses[:, None])
@@ -41,8 +41,8 @@ right.set(xlabel="dose, mg", ylabel="probability of a response of 15 or more", y
 plt.show()
 
 # %%
-# Between the last dose without an effect and the first one with it, the curve says how little the
-# data know: the threshold may be anywhere in that gap.
+# Between the last dose without an effect and the first dose with it, there are no data. The curve
+# shows that the threshold may be anywhere in that gap.
 
 for level in (0.1, 0.5, 0.9):
     print(f"probability {level:.0%} from {doses[np.argmax(probability >= level)]:.2f} mg")

@@ -2,9 +2,9 @@
 Which inputs matter?
 ====================
 
-Two models of this package answer from what they learned, without refitting: the stable network
-splits its function into the effects of single inputs and a smooth rest, and the deep Wishart
-process has a length scale for each input. The data are the disease progression of 442 patients.
+Two models of this package answer this question without refitting. The stable network splits its
+function into the effects of single inputs and a smooth rest. The deep Wishart process has a length
+scale for each input. The data are the disease progression of 442 patients.
 """
 
 import matplotlib.pyplot as plt
@@ -16,19 +16,19 @@ from skbayesnn.plotting import PartialEffectsDisplay
 
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 X = X.rename(columns={"s1": "tc", "s2": "ldl", "s3": "hdl", "s4": "tch", "s5": "ltg", "s6": "glu"})
-# The parts of the function take longer chains than their sum.
+# The parts of the function need longer chains than their sum.
 stable = StableNNRegressor(thin=20, random_state=0, n_jobs=2).fit(X, y)
 deep = DeepWishartRegressor(random_state=0).fit(X, y)
 
 # %%
-# Shares
-# ------
+# How much each input contributes
+# -------------------------------
 #
-# ``partial_effects`` gives the share of the function's variance that each input has by itself, and
-# last the share of the smooth rest, where inputs act together. ``feature_relevance_`` is the part
-# of each input in the distances that the first kernel sees. The two put the question in different
-# ways, and name the same three inputs first: the logarithm of the triglycerides (ltg), body mass
-# and sex.
+# ``partial_effects`` gives the share of the function's variance that is due to each input by
+# itself, and finally the share of the smooth rest, where inputs act together.
+# ``feature_relevance_`` is the contribution of each input to the distances that the first kernel
+# sees. The two measures differ, but they rank the same three inputs first: the logarithm of the
+# triglycerides (ltg), the body mass index, and sex.
 
 effects = stable.partial_effects(X)
 order = np.argsort(deep.feature_relevance_)
@@ -43,11 +43,12 @@ right.set(title="deep Wishart process", xlabel="part of the distance")
 plt.show()
 
 # %%
-# Effects
-# -------
+# The effect of each input
+# ------------------------
 #
-# What the stable network says about five inputs by themselves, with bands of 90 %, in the units of
-# the target. The last panel has the smooth rest, in which an input may act, too.
+# The panels show the effects of five single inputs according to the stable network, with 90 %
+# bands, in the units of the target. The last panel shows the smooth rest, to which any input may
+# contribute.
 
 PartialEffectsDisplay.from_estimator(stable, X, features=["ltg", "bmi", "sex", "hdl", "age"])
 plt.show()

@@ -2,9 +2,9 @@
 Rows that do not fit in memory
 ==============================
 
-A file of chunks, and a Dask dataframe: both hand their rows to ``partial_fit`` piece by piece, and
-no more than one piece is in memory at a time. Here the file is small, so that the example is fast;
-nothing in it depends on that.
+Read a file in chunks, or use a Dask dataframe: both pass their rows to ``partial_fit`` piece by
+piece, so that only one piece is in memory at a time. The file of this example is small, to make it
+fast, but the code works for files of any size.
 """
 
 import tempfile
@@ -34,7 +34,7 @@ rush = np.exp(-(((table["hour"] - 18) / 2) ** 2))
 table["delay"] = 4 + 25 * rush * table["load"] + 0.004 * table["distance"]
 table["delay"] += (3 + 12 * rush) * (generator.exponential(1, n) - 1)
 table.to_csv(path, index=False)
-test = table.sample(2000, random_state=0)  # in earnest, rows that are not in the file
+test = table.sample(2000, random_state=0)  # in practice, use rows that are not in the file
 inputs = ["distance", "hour", "load"]
 
 
@@ -55,8 +55,8 @@ def scores(model):
 # A file in chunks
 # ----------------
 #
-# pandas reads as many rows at a time as it is told to. Score rows that are set aside after each
-# pass, and stop when they no longer gain: here the first pass does nearly all.
+# Let pandas read the file in chunks. After each pass, score rows that are set aside, and stop when
+# the score no longer improves. Here the first pass makes nearly all of the difference.
 
 network = UDNRegressor(width=64, random_state=0)
 print("pass   CRPS   coverage of 90 % intervals")
@@ -66,9 +66,9 @@ for number in range(3):
     print(f"{number + 1:4d}   {crps:.2f}   {coverage:.3f}")
 
 # %%
-# What the network learned about a flight of 800 kilometres, when the airport is nearly empty and
-# when it is full: in the evening delays are uncertain either way, and in a full airport they are
-# long.
+# The figure shows the predicted delay of a flight of 800 kilometres, from an airport that is nearly
+# empty and from one that is full. In the evening delays are uncertain in both cases, and they are
+# long if the airport is full.
 
 hours = np.linspace(5, 24, 200)
 figure, axes = plt.subplots(1, 2, figsize=(11, 3.8), sharey=True, layout="constrained")
@@ -87,9 +87,9 @@ plt.show()
 # A Dask dataframe
 # ----------------
 #
-# Its partitions are computed one after the other, each where it lies, and handed over in the same
-# way. Rows that a file keeps in some order, by date say, should be shuffled once beforehand
-# (``frame.shuffle`` of Dask): ``partial_fit`` takes each piece for a sample of the whole.
+# Compute the partitions one after the other, and pass them on in the same way. If the rows are
+# sorted, by date for example, shuffle them once beforehand (Dask has ``frame.shuffle``):
+# ``partial_fit`` assumes that each piece is a random sample of the whole.
 
 frame = dd.read_csv(path, blocksize=200_000)
 print(f"{frame.npartitions} partitions")

@@ -2,9 +2,10 @@
 Which patients need a second opinion?
 =====================================
 
-A classifier that knows when it does not know is worth more than one with the same accuracy: its
-doubtful cases can go to a person. Tumours of the breast cancer data that scikit-learn ships, benign
-or malignant, by :class:`~skbayesnn.UDNClassifier`."""
+If a classifier knows when it is uncertain, its doubtful cases can be referred to a person. This
+example uses :class:`~skbayesnn.UDNClassifier` to classify tumours as benign or malignant, with the
+breast cancer data that come with scikit-learn.
+"""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -19,7 +20,7 @@ X, y = load_breast_cancer(return_X_y=True)
 y = 1 - y  # 1 for malignant
 
 # %%
-# Probabilities for every patient, from networks that were fitted to others.
+# Cross-validation predicts each patient with networks that were fitted to other patients.
 
 folds = StratifiedKFold(5, shuffle=True, random_state=0)
 p = cross_val_predict(
@@ -28,8 +29,9 @@ p = cross_val_predict(
 print(f"accuracy {np.mean((p > 0.5) == y):.3f}, log loss {log_loss(y, p):.3f}")
 
 # %%
-# Left: of the patients that get a probability of 30 %, about 30 % should be malignant. Right: most
-# probabilities are near 0 or 1, and the errors are among the few that are not.
+# The left panel checks the calibration: of the tumours with a predicted probability of 30 %, about
+# 30 % should be malignant. The right panel shows that most probabilities are near 0 or 1, and that
+# the errors are among the few that are not.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 3.9), layout="constrained")
 CalibrationDisplay.from_predictions(y, p, n_bins=5, strategy="uniform", ax=left)

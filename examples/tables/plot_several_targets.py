@@ -2,9 +2,9 @@
 Several targets at once
 =======================
 
-Weight, waist and pulse of twenty men from what they can lift: the Linnerud data that scikit-learn
-ships. With twenty rows the honest answer is a wide interval, and
-:class:`~skbayesnn.DeepWishartRegressor` gives one for each target from a single fit.
+Predict the weight, waist and pulse of twenty men from three physical exercises, with the Linnerud
+data that come with scikit-learn. With only twenty rows, an honest interval has to be wide.
+:class:`~skbayesnn.DeepWishartRegressor` predicts one for each target from a single fit.
 """
 
 import matplotlib.pyplot as plt
@@ -18,8 +18,8 @@ X, y = load_linnerud(return_X_y=True, as_frame=True)
 print(X.join(y).head(3))
 
 # %%
-# Each man is predicted by a model of the others. The targets share the layers of the kernel;
-# quantiles have shape (rows, targets, levels).
+# Cross-validation predicts each man with a model that was fitted to others. The targets share the
+# hidden layers of the kernel. Quantiles have shape (n_samples, n_targets, n_quantiles).
 
 quantiles = np.empty((*y.shape, 3))
 for train, test in KFold(10, shuffle=True, random_state=0).split(X):
@@ -27,7 +27,7 @@ for train, test in KFold(10, shuffle=True, random_state=0).split(X):
     quantiles[test] = model.predict(X.iloc[test], quantiles=[0.05, 0.5, 0.95])
 
 # %%
-# Sorted by the predicted median, with 90 % intervals.
+# The men are sorted by the predicted median; the bars are 90 % intervals.
 
 figure, axes = plt.subplots(1, 3, figsize=(12, 3.6), layout="constrained")
 for k, (name, ax) in enumerate(zip(y.columns, axes, strict=True)):

@@ -2,9 +2,10 @@
 Learning from a stream
 ======================
 
-Rows arrive in batches and are not kept: ``partial_fit`` of :class:`~skbayesnn.UDNRegressor` takes
-one pass over each batch in memory that does not grow. Every batch is predicted before it is
-learned, so that each score is one on rows the model has not seen."""
+Here rows arrive in batches and are not stored. ``partial_fit`` of :class:`~skbayesnn.UDNRegressor`
+makes one pass over each batch, and its memory does not grow. Every batch is predicted before the
+model learns from it, so all scores are on rows that the model has not seen.
+"""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -33,9 +34,10 @@ for batch in range(400):
     model.partial_fit(X, y)
 
 # %%
-# The score of the true distribution, for comparison: nobody can do better on average.
+# The dashed line in the left panel is the score of the true distribution: no model can do better on
+# average.
 
-expected = 0.15 / np.sqrt(np.pi)  # CRPS of a Gaussian that is right, and of mean load one
+expected = 0.15 / np.sqrt(np.pi)  # expected CRPS of the true Gaussian; the mean load is one
 rows = 256 * np.arange(1, 400)
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 3.6), layout="constrained")
 left.plot(rows, crps, lw=0.8)
@@ -48,9 +50,9 @@ right.set(xlabel="rows seen", ylabel="coverage of 90 % intervals", ylim=(0.5, 1)
 plt.show()
 
 # %%
-# The first batch sets the scales of inputs and target, so let it be one of a few hundred rows in no
-# order. The prior is weighed against all rows so far, and the noise follows the batches as they
-# come.
+# The first batch determines the scales of inputs and target, so use at least a few hundred rows in
+# random order. The prior loses influence as rows accumulate, and the noise is updated with every
+# batch.
 
 print(f"CRPS of the last 50 batches {np.mean(crps[-50:]):.3f}, the truth has {expected:.3f}")
 print(f"coverage of the last 50 batches {np.mean(coverage[-50:]):.3f}")

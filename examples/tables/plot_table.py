@@ -2,9 +2,9 @@
 Dates, categories and missing values
 ====================================
 
-From a CSV file to intervals, with scikit-learn's pipelines for all that is not a number: how many
-bicycles will be rented tomorrow? The file here is simulated, with what real files have: a date, a
-category, and holes.
+How many bicycles will be rented tomorrow? This example goes from a CSV file to intervals, with
+scikit-learn's pipelines for everything that is not a number. The file is simulated, but it has what
+real files have: a date, a category, and missing values.
 """
 
 import io
@@ -48,17 +48,17 @@ print(table.head(4))
 print(table.isna().sum().to_string())
 
 # %%
-# Columns into numbers
-# --------------------
+# Turn the columns into numbers
+# -----------------------------
 #
-# A date becomes the time since the start, the season as a circle, and the day of the week. A
-# category gets a column for each of its values, a missing one included. A missing temperature is
-# replaced by the median, and a column of its own says so. With pandas for output, the columns keep
-# names. The model itself standardises what comes out.
+# The date becomes the time since the start, the sine and cosine of the season, and the day of the
+# week. The category becomes one column for each of its values, including "missing". A missing
+# temperature is replaced by the median, and an additional column marks it. With pandas output, the
+# columns keep their names. The model itself standardises its inputs.
 
 
 def from_date(frame):
-    """Time in years, the season as a circle, and the day of the week."""
+    """Time in years, sine and cosine of the season, and the day of the week."""
     date = frame["date"]
     angle = 2 * np.pi * date.dt.dayofyear / 365.25
     return pd.DataFrame(
@@ -80,8 +80,8 @@ numbers = make_column_transformer(
 model = make_pipeline(numbers, UDNRegressor(random_state=0))
 
 # %%
-# Fit, and look ahead
-# -------------------
+# Fit and predict
+# ---------------
 #
 # The last ninety days are held out. The keywords of ``predict`` pass through the pipeline.
 
@@ -105,10 +105,10 @@ print(f"CRPS {-crps_scorer(model, X_test, y_test):.1f} bicycles")
 # Tune, save and load
 # -------------------
 #
-# A search takes a proper score as it is; folds in the order of time keep the future out of the
-# past. ``n_jobs=2`` uses two cores. joblib writes the fitted pipeline to a file and reads it again.
-# The file has the name of ``from_date``, not its text: to load it in another process, put the
-# function into a module, and import it here.
+# Searches accept proper scores as they are. Folds in the order of time keep a model from being
+# tested on days before those that it was fitted to. ``n_jobs=2`` uses two cores. joblib writes the
+# fitted pipeline to a file and reads it again. The file contains only the name of ``from_date``: to
+# load it in another process, define the function in a module and import it from there.
 
 search = GridSearchCV(
     model,

@@ -2,8 +2,10 @@
 Tune α and ν on two cores
 =========================
 
-:class:`~skbayesnn.StableNNRegressorCV` tries a grid of α and ν by cross-validation, finds the cells
-of each fold once for all of them, and refits the best pair to all rows."""
+:class:`~skbayesnn.StableNNRegressorCV` compares pairs of α and ν by cross-validation, and refits
+the best pair to all rows. It does less work than ``GridSearchCV``, because it finds the cells of
+each fold only once.
+"""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -16,8 +18,8 @@ y = np.select([x < -1, x < 0, x < 1], [1.0, 5.0, -3.0], 2.0)
 y = y + 0.5 * np.random.default_rng(1).standard_normal(x.size)
 
 # %%
-# Twelve pairs by five folds are 60 short fits; ``n_jobs=2`` shares them between two cores, with
-# the same result to the last bit. The scorer is the CRPS, with its sign changed: larger is better.
+# Twelve pairs and five folds make 60 short fits. ``n_jobs=2`` distributes them over two cores; the
+# result is the same to the last bit. The default score is minus the CRPS, so that larger is better.
 
 alphas, nus = (0.7, 1.1, 1.5, 2.0), (0.1, 0.5, 2.0)
 model = StableNNRegressorCV(alphas, nus, n_jobs=2, random_state=0)
@@ -25,9 +27,9 @@ model.fit(x[:, None], y)
 print(f"α = {model.alpha_}, ν = {model.nu_}, CRPS {-model.best_score_:.3f}")
 
 # %%
-# The whole table is in ``cv_results_``, under the names of scikit-learn's searches. Any α below 2
-# is far better than the Gaussian process at 2, and the exact pair matters little: below 2 all
-# scores are within 0.03 of each other.
+# ``cv_results_`` has the whole table, in the format of scikit-learn's searches. Any α below 2 is
+# far better than the Gaussian process at 2, and the exact values matter little: below 2 all scores
+# are within 0.03 of each other.
 
 scores = -model.cv_results_["mean_test_score"].reshape(len(alphas), len(nus))
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 3.9), layout="constrained")
