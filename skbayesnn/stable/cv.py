@@ -48,9 +48,9 @@ class StableNNRegressorCV(
 ):
     """Stable network with α and ν chosen by cross-validation, refitted on all rows.
 
-    Gives what ``GridSearchCV(StableNNRegressor(...), {"alpha": alphas, "nu": nus})`` gives
-    for the same folds, seed and scorer, but finds the cells of each fold once. `n_jobs` fits of
-    one (fold, α, ν) run at the same time; all use the same seed, so that chance favours no (α, ν).
+    The result is that of ``GridSearchCV(StableNNRegressor(...), {"alpha": alphas, "nu": nus})`` for
+    the same folds, seed and scorer. This class does less work, because it finds the cells of each
+    fold only once. All fits use the same seed, so that chance favours no pair (α, ν).
 
     Parameters
     ----------
@@ -59,54 +59,55 @@ class StableNNRegressorCV(
     nus : array-like of float, default=(0.3, 1.0, 3.0)
         Scales of the squared weights to try, each above 0.
     cv : int, cross-validation splitter, iterable of splits or None, default=None
-        How the rows are put into folds. None is 5 folds of rows in random order, by
-        `random_state`: rows are often sorted by their inputs, and folds of neighbours would
-        ask for extrapolation. A number gives, as everywhere in scikit-learn, folds in the
-        order of the rows.
+        How the rows are put into folds. None means 5 folds of rows in random order, which
+        `random_state` determines: rows are often sorted by their inputs, and folds of neighbours
+        would require extrapolation. A number means folds in the order of the rows, as in
+        scikit-learn's searches.
     scoring : str or callable, default=None
-        Scikit-learn's name of a scorer, or ``scorer(estimator, X, y)``; the largest mean
-        over the folds is chosen. None is :data:`skbayesnn.metrics.crps_scorer`, the negative
-        continuous ranked probability score: proper, and no single outlier decides.
+        Name of a scikit-learn scorer, or a callable ``scorer(estimator, X, y)``. The pair with the
+        largest mean score over the folds is chosen. None means
+        :data:`skbayesnn.metrics.crps_scorer`, minus the continuous ranked probability score: it is
+        proper, and a single outlier does not decide it.
     input_scale, likelihood, dense_units, n_units, activation, move_units, sampler, noise_variance
         As in :class:`StableNNRegressor`.
     cells : {"auto", "line", "plane", "additive", "sampled"}, default="auto"
-        As in :class:`StableNNRegressor`; "auto" is decided once, on all rows.
+        As in :class:`StableNNRegressor`. "auto" is resolved once, on all rows.
     normalize_X : bool, default=True
-        Standardise the inputs inside. A unit changes sign at -b/w, with b and w standard
-        normal, so that inputs have to be about zero in the mean and one in scale; False uses
-        them as they are, as the paper does, and a warning tells where they are not.
+        Standardise the inputs inside. A unit changes sign at -b/w, where b and w are standard
+        normal, so inputs need a mean near zero and a scale near one. False uses them as they are,
+        as the paper does; a fit warns if they are far from that.
     normalize_y : bool, default=True
         Standardise the targets inside. All outputs are in the units of y either way.
     point_estimate : {"mean", "median"}, default="median"
-        What ``predict`` returns of the predictive distribution. For α ≤ 1 the predictive mean
-        and variance do not exist far from the data: the median, the quantiles and the density
-        always do.
+        What ``predict`` returns of the predictive distribution. For α ≤ 1 the predictive mean and
+        variance do not exist far from the data; the median, the quantiles and the density always
+        do.
     n_chains, n_warmup, thin
         As in :class:`StableNNRegressor`, for the grid and for the refit.
     n_posterior_draws : int, default=1000
-        Posterior draws that predictions mix. Each chain keeps its part of them, rounded up.
+        Posterior draws that predictions mix. Each chain keeps its share of them, rounded up.
     n_jobs : int or None, default=None
         Cores to use; None for one, or what a joblib context says. The result does not depend
-        on it. Chains run at the same time, in threads.
+        on it. Chains run in parallel threads.
     random_state : int, numpy.random.RandomState or None, default=None
         Seed of all that is random.
 
     Attributes
     ----------
     alpha_, nu_ : float
-        The choice.
+        The chosen pair.
     best_estimator_ : StableNNRegressor
-        Fitted on all rows; its attributes tell about convergence and noise.
+        The network fitted to all rows; its attributes describe convergence and noise.
     best_score_ : float
-        Mean score of the choice over the folds.
+        Mean score of the chosen pair over the folds.
     best_params_ : dict
-        The choice, as parameters.
+        The chosen pair, as parameters.
     best_index_ : int
-        Its place in `cv_results_`.
+        Index of the chosen pair in `cv_results_`.
     cv_results_ : dict of ndarray
-        Named as in :class:`~sklearn.model_selection.GridSearchCV`: "param_alpha",
-        "param_nu", "params", "split0_test_score" …, "mean_test_score",
-        "std_test_score", "rank_test_score" and times in seconds; and "max_r_hat", the
+        Scores of all pairs, with the keys of :class:`~sklearn.model_selection.GridSearchCV`:
+        "param_alpha", "param_nu", "params", "split0_test_score" …, "mean_test_score",
+        "std_test_score", "rank_test_score" and times in seconds. In addition, "max_r_hat" is the
         largest R-hat of any fold.
     n_splits_ : int
         Number of folds.
@@ -119,16 +120,16 @@ class StableNNRegressorCV(
 
     See Also
     --------
-    StableNNRegressor : The network with α and ν given.
+    StableNNRegressor : The network with given or sampled α and ν.
 
     Notes
     -----
-    Under another joblib backend, ``with joblib.parallel_config(backend="dask")``, the same code
-    runs on a cluster. Only the cells, X and y travel.
+    To run the fits on a cluster, choose another joblib backend, for example with
+    ``with joblib.parallel_config(backend="dask")``. Only the cells, X and y are sent.
 
-    Under metadata routing, ``groups`` go to the splitter and ``sample_weight`` to the networks,
-    and to the scorer if it asks for them; without, the scorer has the weights if its signature
-    has ``sample_weight``.
+    With metadata routing, ``groups`` are passed to the splitter, and ``sample_weight`` to the
+    networks, and to the scorer if it requests them. Without it, the scorer receives the weights if
+    its signature has ``sample_weight``.
 
     Examples
     --------
@@ -243,7 +244,7 @@ class StableNNRegressorCV(
         *,
         groups: ArrayLike | None = None,
     ) -> Self:
-        """Score every (α, ν) on every fold, choose, and fit on all rows.
+        """Score every pair (α, ν) on every fold, choose one, and fit it to all rows.
 
         Parameters
         ----------
@@ -252,8 +253,8 @@ class StableNNRegressorCV(
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            A weight of k counts as k equal rows, and a weight of 0 as none; in every fit, and
-            in the scores where the scorer takes weights.
+            A weight of k counts as k equal rows, and a row of weight 0 is ignored: in every fit,
+            and in the scores if the scorer accepts weights.
         groups : array-like of shape (n_samples,) or None, default=None
             Groups of rows, for splitters such as
             :class:`~sklearn.model_selection.GroupKFold`.
@@ -266,16 +267,16 @@ class StableNNRegressorCV(
         Raises
         ------
         ValueError
-            If a parameter is outside its range, if X or y is not finite or of the wrong
-            shape, if there are fewer rows than folds, or if no (α, ν) has a score that is
-            a number.
+            If a parameter is outside its range, if X or y is not finite or has the wrong shape, if
+            there are fewer rows than folds, or if all scores are NaN.
 
         Warns
         -----
         ConvergenceWarning
-            If chains of the grid or of the refit disagree or have too few effective draws.
+            If chains of the grid or of the refit disagree, or have too few effective draws.
         FitFailedWarning
-            If fits or scores of the grid failed; theirs is NaN, and (α, ν) is not chosen.
+            If fits or scores of the grid failed. Their score is NaN, and such a pair (α, ν) is not
+            chosen.
         """
         candidates = self._grid()
         check_parameters(self, {"n_jobs": N_JOBS})
@@ -375,12 +376,12 @@ class StableNNRegressorCV(
         Returns
         -------
         distribution : PredictiveMixture
-            As :meth:`StableNNRegressor.predict_distribution` gives it.
+            See :meth:`StableNNRegressor.predict_distribution`.
         """
         return self._refitted(X).predict_distribution(X)
 
     def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: Seed = 0) -> FloatArray:
-        """Draw new observations, see :meth:`StableNNRegressor.sample_y`.
+        """Draw new observations; see :meth:`StableNNRegressor.sample_y`.
 
         Parameters
         ----------

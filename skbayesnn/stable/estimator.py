@@ -33,130 +33,136 @@ class StableNNRegressor(
 ):  # fmt: skip
     """Infinitely wide Bayesian neural network with α-stable weights.
 
-    One hidden layer of sign units; as its width grows and its output weights have
-    infinite variance (α < 2), the network does not tend to a Gaussian process but to a
-    process with jumps: it finds steps that a Gaussian process smooths away. Given
-    latent positive stable scales the process is Gaussian, so that its posterior is
-    sampled exactly by a Markov chain; predictions are mixtures of Gaussians, one for
-    each draw.
+    The network has one hidden layer of sign units. If its width grows and its output weights
+    have infinite variance (α < 2), it does not become a Gaussian process, but a process with
+    jumps: it finds steps that a Gaussian process smooths away. Given latent positive stable
+    scales, the process is Gaussian, so a Markov chain can sample its posterior exactly.
+    Predictions are mixtures with one Gaussian for each draw of the chains.
+
+    Use it for functions with steps or thresholds, for targets with outliers, and for the effects
+    of single inputs, on tables of up to some thousand rows. Do not use it where the noise depends
+    on the inputs: its noise has one distribution for all rows.
 
     Parameters
     ----------
     alpha : float or "sample", default=1.1
-        Index of stability of the weights, in (0, 2]. The smaller, the fewer and larger
-        the jumps. 2 is a Gaussian process with the arc-cosine kernel of order zero,
-        ν(1 - 2θ/π), θ the angle between (1, x) and (1, x'). "sample" infers it under a
-        uniform prior on 0.2, 0.22, …, 1.98.
+        Index of stability of the weights, in (0, 2]. Smaller values give fewer and larger jumps;
+        1 to 1.5 suit functions with jumps. 2 is a Gaussian process with the arc-cosine kernel of
+        order zero, ν(1 - 2θ/π), where θ is the angle between (1, x) and (1, x'). "sample" infers
+        it under a uniform prior on 0.2, 0.22, …, 1.98; the chains then mix more slowly.
     nu : float, "sample" or "auto", default="auto"
-        Scale of the squared weights, above 0, in units of the variance of y (of y
-        squared with ``normalize_y=False``). "sample" infers it under a half-Cauchy prior, for
-        additive cells one for each input (of the scale (3/p)^(2/α) with p inputs, more than 3,
-        so that the sum of all stays as large). "auto" is 1 for sampled cells and "sample"
-        otherwise.
+        Scale of the squared weights, above 0, in units of the variance of y (of y squared with
+        ``normalize_y=False``): the size of the function. "sample" infers it under a half-Cauchy
+        prior. Additive cells then have one scale for each input; with p > 3 inputs, the scale of
+        that prior is (3/p)^(2/α), so that the size of the sum does not grow with p. "auto" is 1
+        for sampled cells and "sample" otherwise.
     input_scale : float, array-like of shape (n_features,) or "evidence", default=1.0
-        Scale of the input weights of each input: what X is multiplied by. "evidence" finds
-        one for each input, as Gaussian processes find length scales: they maximise the
-        marginal likelihood of α = 2 (on 600 rows at most), so that inputs that do not matter
-        are turned down; with ``activation="erf"`` a scale of the biases is found with them.
+        Scale of the input weights of each input: what X is multiplied by. "evidence" finds one
+        for each input, as Gaussian processes find length scales: they maximise the marginal
+        likelihood for α = 2 (on 600 rows at most), and become small for inputs that do not
+        matter. With ``activation="erf"`` a scale of the biases is found as well.
     cells : {"auto", "line", "plane", "additive", "sampled"}, default="auto"
-        Which hidden units there are, and how they are put into classes that label the rows
-        alike. "line" and "plane", exact, for one and for two inputs. "additive", for any
-        number of inputs, has axis units, signs that see one input each, whose exact sum is a
-        stable process with a scale ν of its own for each input, and dense units, cosines that
-        see all inputs, whose sum is a Gaussian process; see `dense_units` and `likelihood`.
-        "sampled" has `n_units` hyperplanes drawn from their prior, for any number of inputs.
-        "auto" takes the line for one input, the plane for two up to 150 distinct rows (there are
-        about n²/2 cells, and the memory of a chain grows as 4 n³ bytes), and "additive"
-        otherwise; it takes sampled cells if units move or are not signs, and for
-        ``sampler="metropolis"``.
+        The hidden units, which are grouped into cells of units that label the rows in the same
+        way. The default suits most data.
+
+        - "line" and "plane": all units, exactly, for one and for two inputs.
+        - "additive": for any number of inputs, a sum of two kinds of units. Axis units are signs
+          that see a single input; their exact sum is a stable process for each input, with a
+          scale ν of its own. Dense units are cosines that see all inputs; their sum is a smooth
+          Gaussian process. See `dense_units` and `likelihood`.
+        - "sampled": `n_units` hyperplanes drawn from their prior, for any number of inputs.
+        - "auto": "line" for one input, "plane" for two inputs with up to 150 distinct rows (there
+          are about n²/2 cells, and the memory of a chain grows as 4 n³ bytes), and "additive"
+          otherwise; but "sampled" if ``move_units=True``, if `activation` is not "sign", or if
+          ``sampler="metropolis"``.
     likelihood : {"auto", "gaussian", "student_t"}, default="auto"
-        Law of the target given the function. "student_t", for additive cells, has heavy tails:
-        its degrees of freedom are sampled from 2 to infinity, so that it may turn out
-        Gaussian. "auto" is "student_t" for additive cells and "gaussian" otherwise.
+        Law of the target given the function. "student_t" tolerates outliers; it needs additive
+        cells. Its degrees of freedom are sampled between 2 and infinity, so it can become Gaussian.
+        "auto" is "student_t" for additive cells and "gaussian" otherwise.
     dense_units : bool, default=True
-        Whether additive cells have dense units. Without them the function is a sum of
-        functions of single inputs.
+        Whether additive cells have dense units. Without them, the function is a sum of functions
+        of single inputs: faster and easier to interpret, but worse where inputs act together.
     n_units : int, default=1000
         Number of sampled hyperplanes.
     activation : {"sign", "erf", "cosine"}, default="sign"
-        What a hidden unit makes of b + w · x. With "erf" and "cosine" functions are smooth.
-        With cosines they are equally so everywhere: for α = 2 the network is the Gaussian
-        process with the squared exponential kernel. Input weights are normal with the
-        standard deviations `input_scale`, which sets how smooth; biases are standard normal,
-        the phases of cosines uniform. For a smooth function take ``activation="cosine", alpha=2.0,
-        nu="sample", input_scale="evidence"``; ``benchmarks/stable.py functions`` chooses
-        among the three by cross-validation.
+        Function that a hidden unit applies to b + w · x. "erf" and "cosine" make smooth functions,
+        and need sampled cells. Input weights are normal with the standard deviations
+        `input_scale`, which determines how smooth the functions are. Biases are standard normal;
+        the phases of cosines are uniform, so that functions are equally smooth everywhere, and for
+        α = 2 the network is the Gaussian process with the squared exponential kernel. For a smooth
+        function use ``activation="cosine", alpha=2.0, nu="sample", input_scale="evidence"``.
+        ``benchmarks/stable.py functions`` chooses among the three by cross-validation.
     move_units : bool, default=False
-        Sample the hyperplanes, too: each sweep proposes a new one for every sampled unit.
-        Predictions need the units of each draw: a fit keeps ``n_posterior_draws * n_units *
-        (n_features + 2)`` numbers of 4 bytes. Not for ``sampler="metropolis"``. On smooth tables
-        move erf units: signs that move can follow single rows, and chains that have not converged
-        are then too sure of themselves.
+        Sample the hyperplanes as well: each sweep proposes a new one for every sampled unit.
+        A fit then keeps ``n_posterior_draws * n_units * (n_features + 2)`` numbers of 4 bytes,
+        because predictions need the units of each draw. Not for ``sampler="metropolis"``. For
+        smooth functions combine it with ``activation="erf"``: signs that move can follow single
+        rows, and chains that have not converged are then overconfident.
     sampler : {"gibbs", "metropolis"}, default="gibbs"
-        "metropolis" is the paper's Algorithm S.2, scales proposed from their prior with
-        all weights integrated out: a reference of the same law. It costs
+        "metropolis" is Algorithm S.2 of the paper, which proposes scales from their prior with all
+        weights integrated out. It has the same posterior and serves as a reference, but costs
         O(n² * n_cells) a sweep and mixes more slowly.
     noise_variance : "sample" or float, default="sample"
         Variance of the noise in the squared units of y, or "sample" to infer it under a
         half-Cauchy prior (on the variance, in units of that of y).
     normalize_X : bool, default=True
-        Standardise the inputs inside. A unit changes sign at -b/w, with b and w standard
-        normal, so that inputs have to be about zero in the mean and one in scale; False uses
-        them as they are, as the paper does, and a warning tells where they are not.
+        Standardise the inputs inside. A unit changes sign at -b/w, where b and w are standard
+        normal, so inputs need a mean near zero and a scale near one. False uses them as they are,
+        as the paper does; a fit warns if they are far from that.
     normalize_y : bool, default=True
         Standardise the targets inside. All outputs are in the units of y either way.
     point_estimate : {"mean", "median"}, default="median"
-        What ``predict`` returns of the predictive distribution. For α ≤ 1 the predictive mean
-        and variance do not exist far from the data: the median, the quantiles and the density
-        always do.
+        What ``predict`` returns of the predictive distribution. For α ≤ 1 the predictive mean and
+        variance do not exist far from the data; the median, the quantiles and the density always
+        do.
     n_chains : int, default=4
         Number of independent chains.
     n_warmup : int, default=500
-        Sweeps of each chain that are thrown away.
+        Number of sweeps at the start of each chain that are discarded. Increase it together with
+        `thin` if a fit warns about its chains.
     n_posterior_draws : int, default=1000
-        Posterior draws that predictions mix. Each chain keeps its part of them, rounded up.
+        Posterior draws that predictions mix. Each chain keeps its share of them, rounded up.
     thin : int, default=4
-        Sweeps a draw. Convergence is judged on all of them.
+        Number of sweeps for each draw that is kept. Convergence is judged on all sweeps.
     warm_start : bool, default=False
-        Continue the chains of the last fit from where they ended, without another warm-up,
-        on the same data. The draws are new ones; those of the last fit are dropped. Data and
-        parameters have to be the same, but for `n_posterior_draws`, `thin`, `n_jobs` and
-        `point_estimate`.
+        Continue the chains of the last fit where they ended, without another warm-up. The new
+        draws replace those of the last fit. Data and parameters have to be the same, except for
+        `n_posterior_draws`, `thin`, `n_jobs` and `point_estimate`.
     n_jobs : int or None, default=None
         Cores to use; None for one, or what a joblib context says. The result does not depend
-        on it. Chains run at the same time, in threads.
+        on it. Chains run in parallel threads.
     random_state : int, numpy.random.RandomState or None, default=None
         Seed of all that is random.
 
     Attributes
     ----------
     input_scale_ : ndarray of shape (n_features,)
-        What X is multiplied by, once its location is taken off (with `normalize_X`).
+        What X is multiplied by, after its location is subtracted (with `normalize_X`).
     bias_scale_ : float
-        Standard deviation of the biases: 1, or found with the input scales; π for cosines,
-        whose phases are then uniform.
+        Standard deviation of the biases: 1, unless it is found together with the input scales.
+        For cosines it is π, which stands for uniform phases.
     cells_ : object
         The cells, with their ``log_masses``.
     noise_variance_ : float
-        Noise variance in the squared units of y. The posterior mean.
+        Noise variance in the squared units of y. This is the posterior mean.
     alpha_, nu_ : float
-        Posterior medians, where sampled, of the parameters `alpha` and `nu`.
+        The parameters `alpha` and `nu`; posterior medians if they are sampled.
     noise_variance_draws_, alpha_draws_, nu_draws_ : ndarray of shape (n_posterior_draws,)
-        The draws of each; all alike where it is given. Additive cells have a ν for each input,
-        (n_posterior_draws, n_features), and `nu_` is the median of all of them.
+        The draws of each; all equal if the value is given. Additive cells have a ν for each input:
+        `nu_draws_` then has shape (n_posterior_draws, n_features), and `nu_` is the median of all.
     r_hat_ : ndarray of shape (n_monitored,)
-        Rank-normalised split R-hat of the function at `monitored_rows_`, the larger one of
-        values and of their distances from the median; near 1 where the chains agree.
+        Rank-normalised split R-hat of the function at `monitored_rows_`: the larger of that of the
+        values and that of their distances from the median. It is near 1 if the chains agree.
     effective_sample_size_, tail_effective_sample_size_ : ndarray of shape (n_monitored,)
-        Effective number of independent draws of the same, for the bulk of the posterior and
-        for its 5 % and 95 % quantiles, of all sweeps after warm-up.
+        Number of independent draws of the function at `monitored_rows_` that all sweeps after
+        warm-up are worth, for the bulk of the posterior and for its 5 % and 95 % quantiles.
     monitored_rows_ : ndarray of shape (n_monitored, n_features)
         Up to 100 distinct training rows, spread over the data.
     parameter_r_hat_ : dict of str to float
-        R-hat of ``"noise_variance"``, ``"alpha"`` and ``"nu"``, where sampled, and for additive
-        cells of the parts of the function and of the parameters that only they have.
+        R-hat of ``"noise_variance"``, ``"alpha"`` and ``"nu"``, if they are sampled. Additive
+        cells add the parts of the function and the parameters that only they have.
     parameter_effective_sample_size_, parameter_tail_effective_sample_size_ : dict
-        Effective numbers of independent draws of the same.
+        Effective sample sizes of the same quantities.
     n_features_in_ : int
         Number of inputs.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -164,28 +170,31 @@ class StableNNRegressor(
 
     See Also
     --------
-    sklearn.gaussian_process.GaussianProcessRegressor : Smooth functions, Gaussian
-        predictions.
+    StableNNRegressorCV : The same network with α and ν chosen by cross-validation.
+    sklearn.gaussian_process.GaussianProcessRegressor : For smooth functions; its predictions are
+        Gaussian.
 
     Notes
     -----
-    A fit keeps ``n_posterior_draws`` numbers of 4 bytes for each cell (as many cells as
-    distinct inputs, or ``n_units``; in the plane two numbers a cell). A sweep costs O(n)
-    operations for one input and O(n * n_cells) otherwise; with `move_units` O(n² * n_units)
-    up to 1500 rows. Chains in the plane and those of moving units may mix slowly: look at `r_hat_`.
+    Cost: a fit keeps ``n_posterior_draws`` numbers of 4 bytes for each cell; there are as many
+    cells as distinct inputs, or `n_units`, and a cell in the plane has two numbers. A sweep takes
+    O(n) operations for one input and O(n * n_cells) otherwise; with `move_units` it takes
+    O(n² * n_units) up to 1500 rows. Chains in the plane and chains of moving units may mix slowly:
+    look at `r_hat_`.
 
-    On 28 kinds of synthetic tables of some hundred rows (``benchmarks/honesty.py``) 90 % intervals
-    cover 0.86 or more, but 0.82 where noise depends on the inputs, 0.47 to 0.72 beyond the rows,
-    and 0.64 and 0.82 where each row is in the table three times with its target: copies count as
-    rows of their own. They are too wide, and cover up to 1.00, in gaps and where there is no noise.
+    Where intervals fail: on 28 kinds of synthetic tables of some hundred rows
+    (``benchmarks/honesty.py``), 90 % intervals cover 0.86 or more, with these exceptions. They
+    cover 0.82 where the noise depends on the inputs, 0.47 to 0.72 beyond the rows, and 0.64 and
+    0.82 where each row is in the table three times with its target, because copies count as
+    separate rows. They are too wide, and cover up to 1.00, in gaps and where there is no noise.
 
-    Additive cells: of an input with more than 5000 distinct values neighbours are taken together.
-    Dense units are exact up to 2000 rows and have 1000 landmarks beyond, fewer from 6000 rows and
-    300 from 20,000 rows on; their length scales are found first, by the evidence of the Gaussian
-    limit of the whole model on up to 600 rows, and then held. Up to 1200 rows all parts are drawn
-    at once every few sweeps; beyond, the function converges long before the parts that it is a sum
-    of. Student-t noise is told by one scale for each draw, so that 1000 draws have its tails up to
-    the level 0.9995, and `noise_variance_` is its squared scale.
+    Additive cells: neighbouring values of an input with more than 5000 distinct values are grouped.
+    Dense units are exact up to 2000 rows. Above, they have 1000 landmarks, fewer from 6000 rows on,
+    and 300 from 20,000 rows on. Their length scales are found first, by the evidence of the
+    Gaussian limit of the whole model on up to 600 rows, and then held fixed. Up to 1200 rows, all
+    parts are drawn jointly every few sweeps. Above, the function converges long before the parts
+    that it is the sum of. Each draw describes Student-t noise by one scale, so that 1000 draws
+    represent its tails up to the level 0.9995; `noise_variance_` is its squared scale.
 
     References
     ----------
@@ -193,8 +202,10 @@ class StableNNRegressor(
     Bayesian neural networks under weights with unbounded variance", UAI 2024.
 
     Christopher Williams, "Computation with infinite neural networks", Neural Computation
-    1998: the limit of ``activation="erf"`` for α = 2. Ali Rahimi and Benjamin Recht, "Random
-    features for large-scale kernel machines", 2007: that of ``activation="cosine"``.
+    1998: the limit of ``activation="erf"`` for α = 2.
+
+    Ali Rahimi and Benjamin Recht, "Random features for large-scale kernel machines", 2007: the
+    limit of ``activation="cosine"`` for α = 2.
 
     Examples
     --------
@@ -264,7 +275,7 @@ class StableNNRegressor(
     @whole_or_not_at_all
     @one_blas_thread
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Sample from the posterior.
+        """Fit the network: sample from its posterior.
 
         Parameters
         ----------
@@ -273,8 +284,8 @@ class StableNNRegressor(
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            A weight of k counts as k equal rows, and a weight of 0 as none; exactly, for any
-            k above 0.
+            A weight of k counts as k equal rows, exactly and for any k above 0. A row of weight 0
+            is ignored.
 
         Returns
         -------
@@ -284,17 +295,18 @@ class StableNNRegressor(
         Raises
         ------
         ValueError
-            If a parameter is outside its range, if X or y is not finite or of the wrong
-            shape, if exact cells are asked for another number of inputs or for units
-            that are no signs or move, or if ``warm_start=True`` and the data or the model are
-            not those of the last fit.
+            If a parameter is outside its range; if X or y is not finite or has the wrong shape;
+            if exact cells are combined with another number of inputs, with units other than signs
+            or with units that move; or if ``warm_start=True`` and the data or the model differ from
+            those of the last fit.
 
         Warns
         -----
         ConvergenceWarning
-            If the chains disagree or have too few effective draws of what predictions are made
-            of, or if the search for the scales of the inputs has not converged. The parts of
-            additive cells and their scales take longer: ``partial_effects`` warns of them.
+            If the chains disagree, or are worth too few independent draws, about the quantities
+            that predictions depend on; or if the search for the scales of the inputs has not
+            converged. ``partial_effects`` warns about the parts of additive cells and their scales,
+            which need longer chains.
         """
         self._check_parameters()
         X, y = validate_data(
@@ -338,7 +350,7 @@ class StableNNRegressor(
 
     @one_blas_thread
     def predict_distribution(self, X: ArrayLike) -> PredictiveMixture:
-        """Predictive distribution, a Gaussian component for each posterior draw.
+        """Predict the distribution of a new observation for each row.
 
         Parameters
         ----------
@@ -348,8 +360,8 @@ class StableNNRegressor(
         Returns
         -------
         distribution : PredictiveMixture
-            With a component of equal weight for each posterior draw, noise included, in
-            the units of y.
+            A mixture with one Gaussian of equal weight for each posterior draw, in the units of y.
+            It includes the noise.
         """
         check_is_fitted(self, "noise_variance_draws_")
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
@@ -365,16 +377,17 @@ class StableNNRegressor(
     def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: Seed = 0) -> FloatArray:
         """Draw new observations: the function jointly over the rows, and noise for each.
 
-        Rows that lie close together share jumps, so that sums, differences or maxima over
-        rows have the right law. Equal rows share the function and differ by noise.
+        Use it for sums, differences or maxima over rows: rows that lie close together share jumps,
+        so such quantities have the right distribution. Equal rows share the function and differ by
+        noise.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
             Inputs.
         n_samples : int, default=1
-            Draws, each of one function. They go over different posterior draws as long as
-            there are some.
+            Number of draws, each of one function. No posterior draw is used twice before all have
+            been used once.
         random_state : int, RandomState instance or None, default=0
             Seed.
 
@@ -386,10 +399,10 @@ class StableNNRegressor(
         Raises
         ------
         ValueError
-            If the exact cells of two inputs are used and the training rows and X have more
-            than 1000 distinct rows together: the time of a draw grows as their square.
-            ``predict_distribution(X).sample(n_samples)`` takes any number of rows, each
-            drawn by itself.
+            If the cells are "plane", and the training rows and X together have more than 1000
+            distinct rows, because the time of a draw grows with their square. Use
+            ``predict_distribution(X).sample(n_samples)`` for any number of rows, each drawn
+            independently.
         """
         check_is_fitted(self, "noise_variance_draws_")
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)

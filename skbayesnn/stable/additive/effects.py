@@ -15,20 +15,20 @@ from skbayesnn.stable.posterior import warn_unless_converged
 
 
 class PartialEffects(NamedTuple):
-    """The parts of a function of many inputs, each about its mean over the rows.
+    """Effects of single inputs and the smooth rest, each centred at its mean over the rows.
 
     Attributes
     ----------
     mean, lower, upper : ndarray of shape (n_rows, n_features)
-        Posterior mean of each input's effect at the rows, and the ends of its band: what
-        axis units say of it, less its mean over the rows, in the units of y.
+        Posterior mean of the effect of each input at the rows, and the ends of its band, in the
+        units of y. The effect is the contribution of the axis units minus its mean over the rows.
     smooth_mean, smooth_lower, smooth_upper : ndarray of shape (n_rows,)
-        The same of the smooth rest, the dense units. All zero without them.
+        The same for the smooth rest, the contribution of the dense units; zero without them.
     variance_shares : ndarray of shape (n_features + 1,)
-        Posterior mean of the variance over the rows of each effect, and last of the smooth
-        rest, over the sum of all of them.
+        Share of each effect in the variance over the rows; the last entry is that of the smooth
+        rest. They sum to one.
     scales : ndarray of shape (n_features,)
-        Posterior median of each input's ν, a ranking of the inputs.
+        Posterior median of ν for each input, which ranks the inputs.
     """
 
     mean: np.ndarray
@@ -91,28 +91,28 @@ class PartialEffectsMixin:
 
     @one_blas_thread
     def partial_effects(self, X: ArrayLike, *, coverage: float = 0.9) -> PartialEffects:
-        """What each input does alone, and the smooth rest; for additive cells.
+        """Effect of each input by itself, and the smooth rest; for additive cells.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            Rows at which the parts are wanted; each is told about its mean over them.
+            Rows at which to evaluate the effects. Each effect is centred at its mean over them.
         coverage : float, default=0.9
-            Posterior probability of the bands, at each row by itself.
+            Posterior probability of the bands, pointwise at each row.
 
         Returns
         -------
         effects : PartialEffects
-            ``mean``, ``lower`` and ``upper`` (n_rows, n_features) of each input's effect,
-            ``smooth_mean``, ``smooth_lower`` and ``smooth_upper`` (n_rows,) of the dense units,
-            in the units of y; ``variance_shares`` (n_features + 1,), and ``scales``
-            (n_features,), the posterior medians of the ν's: a ranking of inputs.
+            ``mean``, ``lower`` and ``upper`` (n_rows, n_features) of the effect of each input, and
+            ``smooth_mean``, ``smooth_lower`` and ``smooth_upper`` (n_rows,) of the smooth rest, in
+            the units of y; ``variance_shares`` (n_features + 1,); and ``scales`` (n_features,), the
+            posterior medians of ν, which rank the inputs.
 
         Warns
         -----
         ConvergenceWarning
-            If the chains disagree about the parts or their scales, or have too few effective
-            draws of them: they need longer chains than their sum, which predictions are made of.
+            If the chains disagree about the effects or their scales, or have too few effective
+            draws. They need longer chains than the sum, on which predictions depend.
 
         Raises
         ------
