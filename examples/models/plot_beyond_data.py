@@ -37,12 +37,13 @@ for model in models:
     print(f"{name:21}  {inside[in_gap].mean():4.0%}     {inside[beyond].mean():4.0%}")
 
 # %%
-# The deep Wishart process returns to its prior within about a length scale of the data: of the
-# four, it is the one to use for inputs far from the rows. The stable network allows for a jump in
-# the gap. Beyond the last row it expects the function to stay at its level, and further jumps lie
-# in the far tails only. The network of unbounded depth continues for a short distance and levels
-# off, and its intervals widen with the distance to the nearest row. The sparse implicit process is
-# overconfident where it has seen no data. In the figure, the dashed curve is the truth.
+# The intervals of all four models contain the curve in the gap. Beyond the data, the deep Wishart
+# process returns to its prior, with wide intervals, within about a length scale. The others assume
+# that the function continues in some way, and miss most of this curve. The stable network expects
+# it to stay at its level; further jumps lie in the far tails only. The network of unbounded depth
+# continues for a short distance and levels off, and its intervals widen with the distance to the
+# nearest row. The intervals of the sparse implicit process hardly widen. In the figure, the dashed
+# curve is the truth.
 
 figure, axes = plt.subplots(1, 4, figsize=(14, 3.7), sharey=True, layout="constrained")
 for model, ax in zip(models, axes, strict=True):

@@ -24,97 +24,104 @@ class DeepWishartClassifier(
     """Deep Wishart process classifier: a Gaussian process whose kernel is learned in layers.
 
     The Gram matrix of the inputs passes through ``n_layers`` hidden layers, as in
-    :class:`DeepWishartRegressor`; Gaussian processes with the last kernel, one a class (one in
-    all with two classes), are the log odds of the classes. The posterior over the Gram matrices
-    is approximated by the AB-generalised singular Wishart distribution of Ober et al. (UAI
-    2023), that over the functions by Gaussian pseudo-observations at inducing points. With
-    ``n_layers=0`` the model is a variational Gaussian process classifier. Probabilities
-    are averaged over draws of the Gram matrices and of the functions.
+    :class:`DeepWishartRegressor`. The log odds of the classes are Gaussian processes with the last
+    kernel: one process for two classes, and one for each class otherwise. The posterior over the
+    Gram matrices is approximated by the AB-generalised singular Wishart distribution of Ober et al.
+    (UAI 2023), and the posterior over the functions by Gaussian pseudo-observations at inducing
+    points. With ``n_layers=0`` the model is a variational Gaussian process classifier.
+    Probabilities are averaged over draws of the Gram matrices and of the functions.
 
-    Training starts from a Gaussian process with a length scale an input, fitted to indicators of
-    the classes in at most 1000 rows, that is passed through all hidden layers. The objective, a
-    lower bound of the log evidence (plus the log prior of the length scales), is then raised by
-    Adam, but for the pseudo-observations, which take natural-gradient steps in closed form.
+    Use it for classes with smooth boundaries, with up to some ten thousand rows. Use
+    :class:`~skbayesnn.UDNClassifier` for images, streams and more rows.
+
+    Training starts from a Gaussian process with a length scale for each input, fitted to indicators
+    of the classes in at most 1000 rows, which is passed through all hidden layers. The objective is
+    a lower bound of the log evidence (plus the log prior of the length scales). Adam improves it,
+    while the pseudo-observations take natural-gradient steps in closed form.
 
     Parameters
     ----------
     n_layers : int, default=2
-        Hidden layers. Five instead of two take more than twice as long.
+        Number of hidden layers; 0 is a Gaussian process. Five instead of two take more than twice
+        as long.
     posterior : {"ab-gw", "a-gw", "gw", "dgp"}, default="ab-gw"
-        Family of the approximate posterior over the Gram matrices, from the largest to the
-        smallest; "dgp" for a Gaussian one over the features instead, which makes the model
-        a deep Gaussian process with global inducing points.
+        Family of the approximate posterior over the Gram matrices: "ab-gw" contains "a-gw", which
+        contains "gw". "dgp" is a Gaussian posterior over features instead, which makes the model a
+        deep Gaussian process with global inducing points, for comparison.
     n_inducing : int, default=100
-        Inducing inputs; the distinct rows of X where they are fewer. A step costs their cube
-        and their square times its rows, for each class.
+        Inducing inputs; the distinct rows of X where they are fewer. More make the model more
+        flexible. For each class, a step costs the cube of their number, and their square times its
+        rows.
     degrees_of_freedom : int or None, default=None
-        Degrees of freedom of every hidden Gram matrix; None for the number of inputs, at most
-        20. Large values make a layer nearly deterministic.
+        Degrees of freedom of every hidden Gram matrix. Small values let a layer vary a lot, large
+        values make it nearly deterministic. None means the number of inputs, but at most 20.
     n_draws : int, default=10
-        Monte Carlo draws a training step. Of the Gram matrices, in the last fiftieth of the
-        steps; before, one.
+        Monte Carlo draws a training step, of the Gram matrices. They are used in the last fiftieth
+        of the steps; before, a step uses one.
     n_posterior_draws : int, default=50
         Posterior draws that predictions mix.
     learning_rate : float, default=0.01
-        Of Adam, at the start; twice that in fact, as with an exact output of the regressor. Forty
-        times it is the part of the way to a batch's best pseudo-observations that a step takes.
+        Of Adam, at the start. Adam uses twice this value, as with an exact output of the regressor.
+        Each step moves the pseudo-observations towards the best ones for its batch, by forty times
+        this fraction of the way.
     schedule : {"cosine", "constant", "drop"}, default="cosine"
         How the learning rate falls over the epochs; "drop" is to a tenth after three quarters.
     max_iter : int or "auto", default="auto"
-        Epochs: passes over the rows. "auto" takes as many as make 200 steps, or 100 a hidden layer
-        where that is more, but at least 20.
+        Epochs: passes over the rows. "auto" takes as many as make 200 steps, or 100 for each hidden
+        layer if that is more, but at least 20.
     batch_size : int or "auto", default="auto"
         Rows a step. "auto" takes 1000.
     early_stopping : bool or "auto", default="auto"
         Hold out rows, stop when their mean log density has not risen for ``n_iter_no_change``
-        epochs, and put back the best parameters. "auto" is False: the objective rarely
-        overfits, so this is for saving time. The pseudo-observations then learn from the rows
-        held out, too; the hidden layers stay as they are.
+        epochs, and put back the best parameters. "auto" is False: the objective rarely overfits, so
+        early stopping only saves time. In the end the pseudo-observations also learn from the
+        held-out rows. The hidden layers stay as they are.
     validation_fraction : float, default=0.1
-        Part of the rows held out; rows that are equal in inputs and target stay together.
+        Part of the rows held out. Rows that are equal in inputs and target stay together.
     n_iter_no_change : int or "auto", default="auto"
         Epochs without a better held-out score before training stops. "auto" takes as many as
-        make 500 steps. Scores are taken every fifty steps or so.
+        make 500 steps. The score is computed about every fifty steps.
     tol : float, default=0.0
         Least rise of the held-out score, in nats a row, that counts.
     normalize_X : bool, default=True
-        Standardise the inputs inside. Length scales are fitted either way; without, the prior
-        that they start from and the steps of training are in the units of X.
+        Standardise the inputs inside. Length scales are fitted either way. With False, their prior
+        and the steps of training are in the units of X.
     n_jobs : int or None, default=None
         Cores to use; None for one, or what a joblib context says. The result does not depend on
-        it. Rows of a step share them where there are more than 1500, draws in predictions.
+        it. They share the rows of a step if there are more than 1500, and the draws in predictions.
     random_state : int, numpy.random.RandomState or None, default=None
-        Seed of all that is random. Rows for the start, draws, batches, the draws that
-        predictions mix.
+        Seed of all that is random: the rows for the start of training, Monte Carlo draws, batches,
+        and the draws that predictions mix.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         Labels, in the order of the columns of ``predict_proba``.
     length_scales_ : ndarray of shape (`n_features_in_`,)
-        Of the first kernel, in the units of X: long ones for inputs that do not matter. With
-        hidden layers their ratios count, since later layers stretch distances, too.
+        Length scales of the first kernel, in the units of X: long for inputs that do not matter.
+        With hidden layers only their ratios are meaningful, because later layers stretch distances
+        as well.
     feature_relevance_ : ndarray of shape (`n_features_in_`,)
-        Part of each input in the mean squared distance of two rows as the first kernel sees it,
-        through which all layers see the inputs. They sum to one.
+        Contribution of each input to the mean squared distance of two rows according to the first
+        kernel, through which all layers see the inputs. The contributions sum to one.
     hidden_length_scales_ : ndarray of shape (n_layers,)
-        Of the kernels after the first, in units of the root mean square of the features that
-        they see: a layer with a long one is nearly linear.
+        Length scales of the kernels after the first, in units of the root mean square of the
+        features that they see. A layer with a long one is nearly linear.
     signal_variance_ : float
-        Prior variance of the log odds, of the second class or of each of several.
+        Prior variance of the log odds: of the second of two classes, or of each of several.
     inducing_inputs_ : ndarray of shape (n_inducing, `n_features_in_`)
         Where the inducing inputs ended, in the units of X.
     n_iter_ : int
         Epochs run.
     loss_curve_ : list of float
-        Minus the objective, a row, in nats of the standardised target, of each epoch. At the
-        draws of its steps, log prior of the length scales included.
+        Minus the objective, a row, in nats of the standardised target, of each epoch. It is
+        evaluated at the draws of the steps, and includes the log prior of the length scales.
     validation_scores_ : list of float
         Mean log density (of classes, log probability) of the held-out targets, standardised,
         each time that they were scored.
     n_samples_seen_ : int
-        Rows that the prior is weighed against. The sum of their weights; rows held out do not
-        count.
+        Rows that the prior is weighed against: the sum of their weights, without the rows that are
+        held out.
     n_features_in_ : int
         Number of inputs.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -124,7 +131,7 @@ class DeepWishartClassifier(
     --------
     skbayesnn.DeepWishartRegressor : The same process for regression.
     skbayesnn.UDNClassifier : Networks that infer their depth, for many rows and for images.
-    sklearn.gaussian_process.GaussianProcessClassifier : One layer, by Laplace's method.
+    sklearn.gaussian_process.GaussianProcessClassifier : Gaussian processes by Laplace's method.
 
     References
     ----------
@@ -191,10 +198,11 @@ class DeepWishartClassifier(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Inputs.
         y : array-like of shape (n_samples,)
             Labels of any kind. A single class is allowed: it then has probability one.
         sample_weight : array-like of shape (n_samples,), default=None
-            A weight of k counts as k equal rows, and a weight of 0 as none.
+            A weight of k counts as k equal rows, and a row of weight 0 is ignored.
 
         Returns
         -------
@@ -203,14 +211,14 @@ class DeepWishartClassifier(
         Raises
         ------
         InvalidParameterError
-            A constructor parameter is outside its range.
+            If a constructor parameter is outside its range.
         FloatingPointError
-            Training diverged although the learning rate was cut.
+            If training diverged although the learning rate was cut.
 
         Warns
         -----
         ConvergenceWarning
-            A Gram matrix was numerically singular and had to be made regular, or the learning
+            If a Gram matrix was numerically singular and had to be regularised, or if the learning
             rate was cut.
         """
         check_parameters(self, CONSTRAINTS)
@@ -233,11 +241,12 @@ class DeepWishartClassifier(
 
     @one_blas_thread
     def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Class probabilities, averaged over the posterior.
+        """Predict class probabilities, averaged over the posterior.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Inputs.
 
         Returns
         -------
@@ -250,11 +259,12 @@ class DeepWishartClassifier(
             return self._model.probabilities(X, workers)
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """Most probable class.
+        """Predict the most probable class.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Inputs.
 
         Returns
         -------

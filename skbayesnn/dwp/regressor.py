@@ -25,133 +25,141 @@ class DeepWishartRegressor(
 ):
     """Deep Wishart process regressor: a Gaussian process whose kernel is learned in layers.
 
-    The Gram matrix of the inputs passes through ``n_layers`` hidden layers, each of which
-    draws a new Gram matrix from a Wishart distribution around a squared exponential kernel of
-    the one before; a Gaussian process with the last kernel gives the function. The posterior
-    over the Gram matrices is approximated by the AB-generalised singular Wishart distribution
-    of Ober et al. (UAI 2023). With ``n_layers=0`` the model is a Gaussian process. The
-    predictive distribution is a mixture with one Gaussian for each draw of the Gram matrices.
+    The Gram matrix of the inputs passes through ``n_layers`` hidden layers. Each layer draws a new
+    Gram matrix from a Wishart distribution around a squared exponential kernel of the previous one,
+    and so may stretch some regions and shrink others. A Gaussian process with the last kernel gives
+    the function. With ``n_layers=0`` the model is a Gaussian process. The posterior over the Gram
+    matrices is approximated by the AB-generalised singular Wishart distribution of Ober et al. (UAI
+    2023). The predictive distribution is a mixture with one Gaussian for each draw of the Gram
+    matrices.
 
-    Up to 1500 rows, the output layer is exact by default: for each draw of the hidden layers,
-    the function is conditioned on all rows, in training and in prediction, and only the
-    hidden layers are approximated. With more, training goes by batches, with inducing points
-    in the output, too; then the objective is raised for all rows at once through 256 of them, and
-    predictions condition on all rows through 800.
+    Use it for smooth functions, where you would use a Gaussian process, with up to some ten
+    thousand rows. Do not use it for functions that jump, or for noise that is skewed or changes
+    with the inputs: its noise is Gaussian, with one variance.
 
-    Training starts from a Gaussian process with a length scale an input, fitted to at most
-    1000 rows, that is passed through all hidden layers. So a deep model begins about as good
-    as a shallow one; the objective is then raised by Adam. The squares of the
-    inverse length scales have an F law as prior, around the inverse square of the number of
-    inputs, so that of many inputs those that do not matter are turned down.
+    Up to 1500 rows, the output layer is exact by default: for each draw of the hidden layers, the
+    function is conditioned on all rows, in training and in prediction, and only the hidden layers
+    are approximated. With more rows, training first uses batches, and inducing points in the output
+    as well. It then uses all rows at once, summarised by 256 of them, and predictions condition on
+    all rows through 800.
+
+    Training starts from a Gaussian process with a length scale for each input, fitted to at most
+    1000 rows, which is passed through all hidden layers, so a deep model starts about as good as a
+    shallow one. Adam then improves the objective. The squares of the inverse length scales have an
+    F distribution as prior, around the inverse square of the number of inputs, which turns down
+    inputs that do not matter if there are many.
 
     Parameters
     ----------
     n_layers : int, default=2
-        Hidden layers. Five instead of two take up to three times as long.
+        Number of hidden layers; 0 is a Gaussian process. More layers let the function vary slowly
+        in one place and quickly in another. Five instead of two take up to three times as long.
     posterior : {"ab-gw", "a-gw", "gw", "dgp"}, default="ab-gw"
-        Family of the approximate posterior over the Gram matrices, from the largest to the
-        smallest; "dgp" for a Gaussian one over the features instead, which makes the model
-        a deep Gaussian process with global inducing points.
+        Family of the approximate posterior over the Gram matrices: "ab-gw" contains "a-gw", which
+        contains "gw". "dgp" is a Gaussian posterior over features instead, which makes the model a
+        deep Gaussian process with global inducing points, for comparison.
     own_scale : bool, default=False
-        Let the posterior have a scale matrix of its own in every hidden layer, mixed with that of
-        the draw below (eqs 15 to 17 of the paper); not for "dgp". A step takes half as long
-        again, and on yacht training turned the mixture off.
+        Give the posterior of every hidden layer a scale matrix of its own, mixed with that of the
+        layer below (eqs 15 to 17 of the paper). Not for "dgp". A step takes half as long again, and
+        on yacht training switched the mixture off.
     output : {"auto", "exact", "sparse", "inducing"}, default="auto"
         How many of the rows the output layer is conditioned on.
 
-        - "exact": all of them, at the cost of the cube of their number a step (0.02 s for 500
-          rows, 0.14 s for 1500); ``batch_size`` does not count then.
-        - "inducing": what pseudo-observations at the inducing points hold.
-        - "sparse": all of them through some (a variational sparse Gaussian process for each
-          draw of the hidden layers): training as with "inducing" first, then through 256 rows,
-          and predictions through 800.
-        - "auto": exact up to 1500 rows, else sparse.
+        - "exact": all of them. The cost of a step is the cube of their number (0.02 s for 500 rows,
+          0.14 s for 1500); ``batch_size`` has no effect.
+        - "sparse": all of them, summarised by some (a variational sparse Gaussian process for each
+          draw of the hidden layers). Training begins as with "inducing" and continues with 256
+          rows; predictions use 800.
+        - "inducing": only what the pseudo-observations at the inducing points hold, as in the
+        paper.
+        - "auto": "exact" up to 1500 rows, and "sparse" otherwise.
 
-        Except for "inducing", the model keeps the rows; the first prediction computes what
-        later ones use, m² numbers a draw for m rows or 800 points, half a gigabyte at
-        most (beyond, it is computed each time).
+        Except for "inducing", the model keeps the rows. The first prediction then computes what
+        later ones reuse: m² numbers for each draw, with m rows or 800 points. It is stored up to
+        half a gigabyte, and computed each time beyond.
     n_inducing : int, default=100
-        Inducing inputs; the distinct rows of X where they are fewer. A step costs their cube
-        and their square times its rows.
+        Inducing inputs; the distinct rows of X where they are fewer. More make the hidden layers
+        more flexible. A step costs the cube of their number, and their square times its rows.
     degrees_of_freedom : int or None, default=None
-        Degrees of freedom of every hidden Gram matrix; None for the number of inputs, at most
-        20. Large values make a layer nearly deterministic.
+        Degrees of freedom of every hidden Gram matrix. Small values let a layer vary a lot, large
+        values make it nearly deterministic. None means the number of inputs, but at most 20.
     n_draws : int, default=10
-        Monte Carlo draws a training step. Of the Gram matrices, in the last fiftieth of the
-        steps (the last hundredth with an exact or sparse output); before, one.
+        Monte Carlo draws a training step, of the Gram matrices. They are used in the last fiftieth
+        of the steps (the last hundredth with an exact or sparse output); before, a step uses one.
     n_posterior_draws : int, default=50
         Posterior draws that predictions mix.
     learning_rate : float, default=0.01
-        Of Adam, at the start; twice that with an exact output or in steps through 256 rows, whose
-        gradients are of all rows.
+        Of Adam, at the start. Steps that use all rows, with an exact or sparse output, take twice
+        that.
     schedule : {"cosine", "constant", "drop"}, default="cosine"
         How the learning rate falls over the epochs; "drop" is to a tenth after three quarters.
     max_iter : int or "auto", default="auto"
-        Epochs: passes over the rows. With an exact output an epoch is a step, and "auto" takes
-        250, or 100 a hidden layer where that is more. Else it takes as many as make 800 steps
-        with one batch an epoch, 10,000 with several (8,000 where a sparse output follows), but at
-        least 20. With a sparse output, a third of ``max_iter`` is for the steps through 256 rows,
-        of up to 12,000 rows each (0.2 GB); "auto" then adds as many epochs as make 400 such
-        steps, or 200 a hidden layer where that is more.
+        Epochs: passes over the rows. With an exact output an epoch is one step, and "auto" takes
+        250 of them, or 100 for each hidden layer if that is more. Otherwise "auto" takes as many
+        epochs as make 800 steps if there is one batch per epoch, and 10,000 steps if there are
+        several (8,000 if a sparse output follows), but at least 20 epochs. With a sparse output, a
+        third of ``max_iter`` is for the steps that use all rows through 256, of up to 12,000 rows
+        each (0.2 GB). "auto" then adds as many epochs as make 400 such steps, or 200 for each
+        hidden layer if that is more.
     batch_size : int or "auto", default="auto"
-        Rows a step. "auto" takes 500; an exact output takes all.
+        Rows a step. "auto" takes 500. An exact output uses all rows.
     early_stopping : bool or "auto", default="auto"
         Hold out rows, stop when their mean log density has not risen for ``n_iter_no_change``
-        epochs, and put back the best parameters. "auto" is False: the objective rarely
-        overfits, so this is for saving time. The output then learns from the rows held out,
-        too: it is conditioned on all rows, where it is exact or sparse, or takes the best
-        pseudo-observations for them; the hidden layers stay as they are.
+        epochs, and put back the best parameters. "auto" is False: the objective rarely overfits, so
+        early stopping only saves time. In the end the output also learns from the held-out rows: it
+        is conditioned on them if it is exact or sparse, or takes the best pseudo-observations for
+        them. The hidden layers stay as they are.
     validation_fraction : float, default=0.1
-        Part of the rows held out; rows that are equal in inputs and target stay together.
+        Part of the rows held out. Rows that are equal in inputs and target stay together.
     n_iter_no_change : int or "auto", default="auto"
         Epochs without a better held-out score before training stops. "auto" takes as many as
-        make 500 steps. Scores are taken every fifty steps or so.
+        make 500 steps. The score is computed about every fifty steps.
     tol : float, default=0.0
         Least rise of the held-out score, in nats a row, that counts.
     normalize_X : bool, default=True
-        Standardise the inputs inside. Length scales are fitted either way; without, the prior
-        that they start from and the steps of training are in the units of X.
+        Standardise the inputs inside. Length scales are fitted either way. With False, their prior
+        and the steps of training are in the units of X.
     normalize_y : bool, default=True
         Standardise the targets inside. All outputs are in the units of y either way.
     point_estimate : {"mean", "median"}, default="mean"
         What ``predict`` returns of the predictive distribution.
     n_jobs : int or None, default=None
         Cores to use; None for one, or what a joblib context says. The result does not depend on
-        it. Rows of a step share them where there are more than 1500, draws in predictions.
+        it. They share the rows of a step if there are more than 1500, and the draws in predictions.
     random_state : int, numpy.random.RandomState or None, default=None
-        Seed of all that is random. Rows for the start, draws, batches, the draws that
-        predictions mix.
+        Seed of all that is random: the rows for the start of training, Monte Carlo draws, batches,
+        and the draws that predictions mix.
 
     Attributes
     ----------
     length_scales_ : ndarray of shape (`n_features_in_`,)
-        Of the first kernel, in the units of X: long ones for inputs that do not matter. With
-        hidden layers their ratios count, since later layers stretch distances, too.
+        Length scales of the first kernel, in the units of X: long for inputs that do not matter.
+        With hidden layers only their ratios are meaningful, because later layers stretch distances
+        as well.
     feature_relevance_ : ndarray of shape (`n_features_in_`,)
-        Part of each input in the mean squared distance of two rows as the first kernel sees it,
-        through which all layers see the inputs. They sum to one.
+        Contribution of each input to the mean squared distance of two rows according to the first
+        kernel, through which all layers see the inputs. The contributions sum to one.
     hidden_length_scales_ : ndarray of shape (n_layers,)
-        Of the kernels after the first, in units of the root mean square of the features that
-        they see: a layer with a long one is nearly linear.
+        Length scales of the kernels after the first, in units of the root mean square of the
+        features that they see. A layer with a long one is nearly linear.
     signal_variance_ : float or ndarray
-        Prior variance of the function in the squared units of y. With several targets, one of
-        each.
+        Prior variance of the function in the squared units of y; one for each of several targets.
     noise_variance_ : float or ndarray
-        Noise variance in the squared units of y. With several targets, one of each.
+        Noise variance in the squared units of y; one for each of several targets.
     inducing_inputs_ : ndarray of shape (n_inducing, `n_features_in_`)
         Where the inducing inputs ended, in the units of X.
     n_iter_ : int
         Epochs run.
     loss_curve_ : list of float
-        Minus the objective, a row, in nats of the standardised target, of each epoch. At the
-        draws of its steps, log prior of the length scales included; see the notes for what it
-        bounds.
+        Minus the objective, a row, in nats of the standardised target, of each epoch. It is
+        evaluated at the draws of the steps, and includes the log prior of the length scales. The
+        notes say when it is a bound.
     validation_scores_ : list of float
         Mean log density (of classes, log probability) of the held-out targets, standardised,
         each time that they were scored.
     n_samples_seen_ : int
-        Rows that the prior is weighed against. The sum of their weights; rows held out do not
-        count.
+        Rows that the prior is weighed against: the sum of their weights, without the rows that are
+        held out.
     n_features_in_ : int
         Number of inputs.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -159,27 +167,28 @@ class DeepWishartRegressor(
 
     See Also
     --------
-    skbayesnn.UDNRegressor : Networks that infer their depth, for many rows.
-    sklearn.gaussian_process.GaussianProcessRegressor : One layer, exact.
+    skbayesnn.UDNRegressor : Networks that infer their depth, for many rows and for noise of any
+    shape. sklearn.gaussian_process.GaussianProcessRegressor : Exact Gaussian processes.
 
     Notes
     -----
-    With several targets, which share the Gram matrices, ``predict`` gives
-    (n_samples, n_targets), with ``return_std`` as well, quantiles and intervals have their levels
-    in a third dimension, and ``predict_distribution`` is a list of one mixture a target;
+    Several targets share the Gram matrices. ``predict`` then returns (n_samples, n_targets), and so
+    does the standard deviation of ``return_std``. Quantiles and intervals have their levels in a
+    third dimension, and ``predict_distribution`` returns a list with one mixture for each target.
     ``sample_y`` and ``log_predictive_density`` raise a ``ValueError``.
 
-    A draw of the hidden layers is a smooth map from inputs to features. Each row's features have
-    their distribution given those of the inducing points; the correlation that they then have
-    among rows is taken to be one, in training with an exact or sparse output and in all
-    predictions. With ``output="inducing"``, or without hidden layers, the objective is a lower
-    bound of the log evidence (plus the log prior). With hidden layers and another output it is
-    not, because of that correlation: it does not rank depths or models, scores on other rows do.
+    A draw of the hidden layers is a smooth map from inputs to features. The features of a row
+    follow their distribution given those of the inducing points. Their correlation between rows is
+    taken to be one, in training with an exact or sparse output and in all predictions. The
+    objective is a lower bound of the log evidence (plus the log prior) with ``output="inducing"``
+    or without hidden layers. Otherwise, because of that correlation, it is not a bound: use scores
+    on other rows to compare depths or models.
 
-    Where intervals fail, on synthetic tables of some hundred rows: up to half a range outside the
-    rows those of 90 % covered 0.39, 0.41, 0.94 and 0.99 (a Gaussian process: 0.74 and 0.99 on the
-    first two), so there they may be too narrow or too wide. With half as many inputs again as rows
-    they covered 0.79 to 0.87: too narrow. Where there is no noise they covered 1.00: too wide.
+    Where intervals fail on synthetic tables of some hundred rows: up to half a range outside the
+    rows, 90 % intervals covered 0.39, 0.41, 0.94 and 0.99 (those of a Gaussian process 0.74 and
+    0.99 on the first and the third), so they can be too narrow or too wide there. With half as many
+    inputs again as rows they covered 0.79 to 0.87: too narrow. Without noise they covered 1.00: too
+    wide.
 
     References
     ----------
@@ -287,9 +296,11 @@ class DeepWishartRegressor(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Inputs.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            A weight of k counts as k equal rows, and a weight of 0 as none.
+            A weight of k counts as k equal rows, and a row of weight 0 is ignored.
 
         Returns
         -------
@@ -298,14 +309,14 @@ class DeepWishartRegressor(
         Raises
         ------
         InvalidParameterError
-            A constructor parameter is outside its range.
+            If a constructor parameter is outside its range.
         FloatingPointError
-            Training diverged although the learning rate was cut.
+            If training diverged although the learning rate was cut.
 
         Warns
         -----
         ConvergenceWarning
-            A Gram matrix was numerically singular and had to be made regular, or the learning
+            If a Gram matrix was numerically singular and had to be regularised, or if the learning
             rate was cut.
         """
         self._check_parameters()
@@ -318,20 +329,22 @@ class DeepWishartRegressor(
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Take one pass over a batch of a stream, in memory bounded by the batch.
+        """Train on one batch of a stream: one pass, in memory bounded by the batch.
 
-        The first call starts the model from its rows, so it should have several hundred;
-        inputs and targets are standardised by them. The prior is weighed against all rows
-        seen so far. The output is ``"inducing"``, whatever ``output`` says, since rows are not
-        kept; a stream after a fit with another goes on from the pseudo-observations that hold
-        most of what its rows said.
+        The first call starts the model from its rows, and standardises inputs and targets by them,
+        so give it several hundred rows. The prior is weighed against all rows seen so far. Rows are
+        not kept, so the output is "inducing", whatever `output` says. After a fit with another
+        output, the stream continues from the pseudo-observations that hold most of what the rows of
+        that fit said.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Inputs.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            A weight of k counts as k equal rows, and a weight of 0 as none.
+            A weight of k counts as k equal rows, and a row of weight 0 is ignored.
 
         Returns
         -------
@@ -340,7 +353,7 @@ class DeepWishartRegressor(
         Raises
         ------
         ValueError
-            The number of targets differs from that of the first call.
+            If the number of targets differs from that of the first call.
         """
         self._check_parameters()
         first = not hasattr(self, "_model")
@@ -350,17 +363,18 @@ class DeepWishartRegressor(
 
     @one_blas_thread
     def predict_distribution(self, X: ArrayLike) -> PredictiveMixture | list[PredictiveMixture]:
-        """Predictive distribution of new observations, noise included.
+        """Predict the distribution of a new observation for each row, noise included.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Inputs.
 
         Returns
         -------
         distribution : PredictiveMixture, or list of PredictiveMixture
-            One Gaussian a draw of the Gram matrices; with several targets a list of one
-            mixture a target.
+            A mixture with one Gaussian for each draw of the Gram matrices; a list with one mixture
+            for each target if there are several.
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
@@ -375,19 +389,21 @@ class DeepWishartRegressor(
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            The cost is the cube of their number for each draw of the Gram matrices in use.
+            Inputs. The cost is the cube of n_rows for each draw of the Gram matrices in use.
         n_samples : int, default=1
+            Number of draws.
         random_state : int, RandomState instance or None, default=0
+            Seed.
 
         Returns
         -------
         draws : ndarray of shape (n_rows, n_samples)
-            In the units of y; a column is one function, plus noise.
+            In the units of y. Each column is one function plus noise.
 
         Raises
         ------
         ValueError
-            The model has several targets.
+            If the model has several targets.
         """
         self._refuse_several_targets("sample_y")
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
