@@ -13,9 +13,9 @@ _PACKAGES = (
 
 
 def show_versions() -> None:
-    """Print the versions of Python, of the packages that matter here, and of the BLAS library.
+    """Print the versions of Python, of the packages that skbayesnn uses, and of the BLAS library.
 
-    Add the output to a report of a bug.
+    Please include the output when you report a bug.
 
     Examples
     --------

@@ -16,14 +16,14 @@ POINT_ESTIMATES = [Options(("mean", "median"))]
 
 
 class ProbabilisticRegressorMixin(VersionStampMixin):
-    """Predictions of all kinds from one method, ``predict_distribution``.
+    """Point predictions, intervals, samples and densities, all from ``predict_distribution``.
 
-    ``predict`` with a keyword is the channel that passes through a
-    :class:`~sklearn.pipeline.Pipeline`; the other methods are its friendly face. All
-    uncertainty is that of a new observation, noise included.
+    The keywords of ``predict`` offer the same as the other methods, and also work through a
+    :class:`~sklearn.pipeline.Pipeline`. All results describe a new observation, so they include the
+    noise.
 
-    ``predict_distribution`` returns one mixture, or a list of one a target where an estimator
-    was fitted to several; such estimators set ``_y_ndim``, the number of dimensions of y.
+    ``predict_distribution`` returns one mixture. An estimator that was fitted to several targets
+    returns a list with one mixture for each, and sets ``_y_ndim``, the number of dimensions of y.
 
     Examples
     --------
@@ -99,28 +99,29 @@ class ProbabilisticRegressorMixin(VersionStampMixin):
         X : array-like of shape (n_samples, n_features)
             Inputs.
         return_std : bool, default=False
-            Return the predictive standard deviation, too.
+            Return the predictive standard deviation as well.
         quantiles : array-like of shape (n_quantiles,) or float, default=None
-            Return these predictive quantiles instead.
+            Levels in (0, 1). Return these predictive quantiles instead of the point prediction.
         return_distribution : bool, default=False
-            Return the predictive distribution instead.
+            Return the predictive distribution instead of the point prediction.
 
         Returns
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_targets)
             Point prediction: the mean or the median of the predictive distribution.
         std : ndarray of the shape of y
-            Only with ``return_std=True``.
+            Predictive standard deviation. Only with ``return_std=True``.
         quantiles : ndarray of shape (n_samples, n_quantiles) or (n_samples, n_targets, n_quantiles)
-            In place of y, if ``quantiles`` is given.
+            Returned instead of y if ``quantiles`` is given.
         distribution : PredictiveMixture, or list of PredictiveMixture
-            In place of y, if ``return_distribution=True``; with several targets one for each.
+            Returned instead of y if ``return_distribution=True``; a list with one for each target
+            if there are several.
 
         Raises
         ------
         ValueError
-            If more than one of the keywords is used, or if ``quantiles`` is empty or has a
-            level that is not in (0, 1).
+            If more than one of the keywords is used, or if ``quantiles`` is empty or contains a
+            level outside (0, 1).
         """
         asked = {
             "return_std": bool(return_std),
@@ -171,7 +172,7 @@ class ProbabilisticRegressorMixin(VersionStampMixin):
     def predict_quantiles(
         self, X: ArrayLike, quantiles: ArrayLike = (0.05, 0.5, 0.95)
     ) -> FloatArray:
-        """Predictive quantiles.
+        """Predict quantiles.
 
         Parameters
         ----------
@@ -183,7 +184,7 @@ class ProbabilisticRegressorMixin(VersionStampMixin):
         Returns
         -------
         quantiles : ndarray of shape (n_samples, n_quantiles) or (n_samples, n_targets, n_quantiles)
-            In the units of y and the order of the levels; they never cross.
+            In the units of y and in the order of the levels. Quantiles never cross.
 
         Raises
         ------
@@ -193,7 +194,7 @@ class ProbabilisticRegressorMixin(VersionStampMixin):
         return self.predict(X, quantiles=quantiles)
 
     def predict_interval(self, X: ArrayLike, coverage: float = 0.9) -> FloatArray:
-        """Central predictive intervals.
+        """Predict central intervals.
 
         Parameters
         ----------
@@ -215,14 +216,14 @@ class ProbabilisticRegressorMixin(VersionStampMixin):
         return self.predict(X, quantiles=central_levels(coverage))
 
     def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: Seed = 0) -> FloatArray:
-        """Draw new observations, each row by itself unless the estimator says otherwise.
+        """Draw new observations, independently for each row unless the estimator says otherwise.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
             Inputs.
         n_samples : int, default=1
-            Draws a row.
+            Number of draws for each row.
         random_state : int, RandomState instance or None, default=0
             Seed.
 
@@ -240,7 +241,7 @@ class ProbabilisticRegressorMixin(VersionStampMixin):
         return self.predict_distribution(X).sample(n_samples, random_state)
 
     def log_predictive_density(self, X: ArrayLike, y: ArrayLike) -> FloatArray:
-        """Log predictive density of observations, in nats, y in its own units.
+        """Log predictive density of observations, in nats, for y in its own units.
 
         Parameters
         ----------

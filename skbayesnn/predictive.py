@@ -15,22 +15,25 @@ _MAX_WEIGHT_ERROR = 1e-8
 
 
 class PredictiveMixture:
-    """A finite mixture of Gaussians for each row: what every regressor here predicts.
+    """Predictive distributions: a finite mixture of Gaussians for each row.
+
+    Every regressor of this package predicts one. You can also build one from the means and
+    variances of any other Gaussian prediction, in order to score it.
 
     Parameters
     ----------
     weights : array-like of shape (n_components,) or (n_samples, n_components)
-        Weights, each at least zero, with sum one for each row (to 1e-8).
+        Weights of the components, not negative. They sum to one for each row, within 1e-8.
     means : array-like of shape (n_samples, n_components)
         Means of the components, in the units of y.
     variances : array-like of shape (n_samples, n_components)
-        Variances of the components, at least zero, in the squared units of y. A
-        variance of zero is a point mass.
+        Variances of the components, not negative, in the squared units of y. A variance of zero is
+        a point mass.
 
     Raises
     ------
     ValueError
-        If the shapes do not fit, or a number is not finite or out of its range.
+        If the shapes do not match, or a number is not finite or is outside its range.
 
     Attributes
     ----------
@@ -39,8 +42,8 @@ class PredictiveMixture:
 
     Notes
     -----
-    ``len(mixture)`` is the number of rows, ``mixture[rows]`` the mixture of some of them.
-    Results for a row do not depend on the others, to the last bit. Memory stays within a
+    ``len(mixture)`` is the number of rows, and ``mixture[rows]`` is the mixture for some of them.
+    The results for a row do not depend on the other rows, to the last bit. Memory stays within a
     few times that of the means.
 
     References
@@ -122,14 +125,14 @@ class PredictiveMixture:
         return out if np.ndim(y) == 2 else out[:, 0]
 
     def scaled(self, loc: float, scale: float) -> Self:
-        """Distribution of ``loc + scale * y``: undoes a normalisation of y.
+        """Distribution of ``loc + scale * y``, for example to undo a normalisation of y.
 
         Parameters
         ----------
         loc : float
-            In the new units.
+            Location, in the new units.
         scale : float
-            New units for one old unit, not zero.
+            Number of new units in one old unit; not zero.
 
         Returns
         -------
@@ -197,8 +200,8 @@ class PredictiveMixture:
         Parameters
         ----------
         y : float or array-like of shape (n_samples,), (n_samples, n_points) or (1, n_points)
-            One value for all rows, one a row, several a row, or several for all rows.
-            Infinite values are fine.
+            One value for all rows, one for each row, several for each row, or several for all rows.
+            Infinite values are allowed.
 
         Returns
         -------
@@ -212,7 +215,7 @@ class PredictiveMixture:
         return self._evaluate(mixtures.mixture_cdf, y)
 
     def logpdf(self, y: ArrayLike) -> FloatArray:
-        """Log-density in nats, of y in its own units.
+        """Log density in nats, for y in its own units.
 
         Parameters
         ----------
@@ -222,7 +225,7 @@ class PredictiveMixture:
         Returns
         -------
         logpdf : ndarray of shape (n_samples,), or (n_samples, n_points) for y of two dimensions
-            ``inf`` on a point mass.
+            It is ``inf`` on a point mass.
 
         Raises
         ------
@@ -278,18 +281,18 @@ class PredictiveMixture:
         """Continuous ranked probability score of each row, in the units of y; 0 is best.
 
         ``∫ (P(Y <= t) - 1{y <= t})² dt = E|Y - y| - ½ E|Y - Y'|``, in closed form for Gaussian
-        mixtures (Grimit et al., 2006). The cost is half the square of the number of components
-        a row.
+        mixtures (Grimit et al., 2006). The cost for a row is half the square of its number of
+        components.
 
         Parameters
         ----------
         y : float or array-like of shape (n_samples,)
-            One value for all rows, or one a row.
+            One value for all rows, or one for each row.
 
         Returns
         -------
         crps : ndarray of shape (n_samples,)
-            To about 1e-13 of the row's scale.
+            Exact to about 1e-13 of the scale of the row.
 
         Raises
         ------
@@ -304,12 +307,12 @@ class PredictiveMixture:
         return out
 
     def sample(self, n_samples: int = 1, random_state: Seed = None) -> FloatArray:
-        """Draw from each row, all draws independent.
+        """Draw from the distribution of each row; all draws are independent.
 
         Parameters
         ----------
         n_samples : int, default=1
-            Draws a row.
+            Number of draws for each row.
         random_state : int, RandomState instance or None, default=None
             Seed.
 

@@ -1,12 +1,13 @@
 """Scores of predictive distributions, and scorers for scikit-learn's model selection.
 
 The functions take observations and a :class:`~skbayesnn.predictive.PredictiveMixture`,
-quantiles or intervals. The scorers are callables ``(estimator, X, y, sample_weight=None)`` for
-``scoring=`` of ``GridSearchCV``, ``cross_validate`` and the like, on an estimator, a fitted
-search over one, or a pipeline that ends in either. With scikit-learn's metadata routing,
-``crps_scorer.set_score_request(sample_weight=True)`` asks for the weights. Large tables are
-predicted and scored a block of rows at a time. Greater is better, so that losses have their
-sign changed:
+quantiles or intervals.
+
+The scorers are callables ``(estimator, X, y, sample_weight=None)``, for ``scoring=`` of
+``GridSearchCV``, ``cross_validate`` and similar tools. The estimator may be a regressor of this
+package, a fitted search over one, or a pipeline that ends in either. With scikit-learn's metadata
+routing, ``crps_scorer.set_score_request(sample_weight=True)`` requests the weights. Large tables
+are predicted and scored block by block. Greater is better, so losses have their sign changed:
 
 =============================  =============================  ============================
 scorer                         returns                        for model selection
@@ -16,11 +17,11 @@ crps_scorer                    minus the mean CRPS            yes, a proper scor
 pinball_scorer                 minus the mean pinball loss    yes, proper for its levels
 interval_scorer                minus the mean interval score  yes, proper for its interval
 interval_coverage_scorer       coverage of the intervals      no: compare with the nominal
-interval_width_scorer          minus the mean width           no: the narrowest is no goal
+interval_width_scorer          minus the mean width           no: narrow can be wrong
 =============================  =============================  ============================
 
-Other levels and coverages: ``PinballScorer((0.1, 0.5))``,
-``IntervalScorer("coverage", 0.5)``; means of other scores of a row's distribution:
+For other levels and coverages, make a scorer with ``PinballScorer((0.1, 0.5))`` or
+``IntervalScorer("coverage", 0.5)``. For other scores of distributions, use
 ``DistributionScorer(row_score, sign)``.
 """
 

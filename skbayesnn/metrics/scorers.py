@@ -32,13 +32,13 @@ class _Scorer:
         Parameters
         ----------
         sample_weight : bool, str or None
-            True to take those called "sample_weight"; False to ignore them; None to raise an
-            error where there are some; or the name under which to take them.
+            True to use those called "sample_weight"; False to ignore them; None to raise an error
+            if there are any; or the name of those to use.
 
         Returns
         -------
         scorer : object
-            Another scorer; this one does not change.
+            A new scorer; this one does not change.
         """
         return replace(self, _weight_request=sample_weight)
 
@@ -56,10 +56,11 @@ class DistributionScorer(_Scorer):
     Parameters
     ----------
     row_score : callable
-        ``row_score(distribution, y_true)``, of shape (n_samples,): a method of
-        :class:`~skbayesnn.predictive.PredictiveMixture`, or a function like one.
+        ``row_score(distribution, y_true)`` returns an array of shape (n_samples,). It can be a
+        method of :class:`~skbayesnn.predictive.PredictiveMixture`, or a function with the same
+        arguments.
     sign : {1, -1}, default=1
-        -1 for a loss.
+        1 if greater scores are better, -1 for a loss.
 
     Examples
     --------
@@ -114,9 +115,9 @@ class IntervalScorer(_Scorer):
     Parameters
     ----------
     kind : {"score", "coverage", "width"}, default="score"
-        The mean interval score or the mean width with its sign changed, or the coverage
-        as it is. Only the interval score is for model selection: the widest intervals
-        have the greatest coverage, and the narrowest the least width.
+        "score" and "width" are minus the mean interval score and minus the mean width; "coverage"
+        is the coverage. Use only "score" for model selection: the widest intervals have the
+        greatest coverage, and the narrowest the smallest width.
     coverage : float, default=0.9
         Nominal coverage, in (0, 1).
 

@@ -21,7 +21,7 @@ def mean_log_predictive_density(
     distribution : PredictiveMixture
         Their predictive distributions, in the units of y.
     sample_weight : array-like of shape (n_samples,) or None, default=None
-        Weight of each row; a weight of k is k equal rows.
+        Weight of each row. A weight of k counts as k equal rows.
 
     Returns
     -------
@@ -30,7 +30,8 @@ def mean_log_predictive_density(
     Raises
     ------
     ValueError
-        If y is not finite or not of the length of the distribution, or a weight is negative.
+        If y is not finite, if its length is not that of the distribution, or if a weight is
+        negative.
     TypeError
         If ``distribution`` is not a PredictiveMixture.
 
@@ -61,7 +62,7 @@ def mean_crps(
     distribution : PredictiveMixture
         Their predictive distributions, in the units of y.
     sample_weight : array-like of shape (n_samples,) or None, default=None
-        Weight of each row; a weight of k is k equal rows.
+        Weight of each row. A weight of k counts as k equal rows.
 
     Returns
     -------
@@ -70,7 +71,8 @@ def mean_crps(
     Raises
     ------
     ValueError
-        If y is not finite or not of the length of the distribution, or a weight is negative.
+        If y is not finite, if its length is not that of the distribution, or if a weight is
+        negative.
     TypeError
         If ``distribution`` is not a PredictiveMixture.
 
@@ -96,7 +98,7 @@ def mean_pinball_loss(
 ) -> float:
     """Pinball loss, averaged over rows and levels, in the units of y; 0 is best.
 
-    max(p (y - q), (p - 1)(y - q)) for a quantile q at level p.
+    The loss of a predicted quantile q at level p is max(p (y - q), (p - 1)(y - q)).
 
     Parameters
     ----------
@@ -107,7 +109,7 @@ def mean_pinball_loss(
     quantiles : array-like of shape (n_quantiles,)
         Their levels, in (0, 1).
     sample_weight : array-like of shape (n_samples,) or None, default=None
-        Weight of each row; a weight of k is k equal rows.
+        Weight of each row. A weight of k counts as k equal rows.
 
     Returns
     -------
@@ -116,7 +118,7 @@ def mean_pinball_loss(
     Raises
     ------
     ValueError
-        If the shapes do not fit, a number is not finite or a level is not in (0, 1).
+        If the shapes do not match, a number is not finite or a level is not in (0, 1).
 
     Examples
     --------
@@ -134,7 +136,7 @@ def mean_pinball_loss(
 def interval_coverage(
     y_true: ArrayLike, interval: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Share of the observations that lie in their intervals, ends included.
+    """Fraction of the observations that lie in their intervals, ends included.
 
     Parameters
     ----------
@@ -143,17 +145,17 @@ def interval_coverage(
     interval : array-like of shape (n_samples, 2)
         Lower and upper ends.
     sample_weight : array-like of shape (n_samples,) or None, default=None
-        Weight of each row; a weight of k is k equal rows.
+        Weight of each row. A weight of k counts as k equal rows.
 
     Returns
     -------
     coverage : float
-        In [0, 1]; best where it equals the nominal coverage.
+        In [0, 1]. It should equal the nominal coverage.
 
     Raises
     ------
     ValueError
-        If the shapes do not fit, a number is not finite or a lower end is above its
+        If the shapes do not match, a number is not finite or a lower end is above its
         upper end.
 
     Examples
@@ -175,7 +177,7 @@ def mean_interval_width(interval: ArrayLike, *, sample_weight: ArrayLike | None 
     interval : array-like of shape (n_samples, 2)
         Lower and upper ends.
     sample_weight : array-like of shape (n_samples,) or None, default=None
-        Weight of each row; a weight of k is k equal rows.
+        Weight of each row. A weight of k counts as k equal rows.
 
     Returns
     -------
@@ -206,8 +208,8 @@ def mean_interval_score(
 ) -> float:
     """Interval score of Gneiting and Raftery (2007, eq. 43), in the units of y; 0 is best.
 
-    The width of the interval, plus 2/(1 - coverage) times the distance of an observation
-    that it misses.
+    The score is the width of the interval, plus 2/(1 - coverage) times the distance to the
+    observation if the interval misses it.
 
     Parameters
     ----------
@@ -218,7 +220,7 @@ def mean_interval_score(
     coverage : float, default=0.9
         Their nominal coverage, in (0, 1).
     sample_weight : array-like of shape (n_samples,) or None, default=None
-        Weight of each row; a weight of k is k equal rows.
+        Weight of each row. A weight of k counts as k equal rows.
 
     Returns
     -------
@@ -227,7 +229,7 @@ def mean_interval_score(
     Raises
     ------
     ValueError
-        If the shapes do not fit, a number is not finite, a lower end is above its upper
+        If the shapes do not match, a number is not finite, a lower end is above its upper
         end or ``coverage`` is not in (0, 1).
 
     Examples

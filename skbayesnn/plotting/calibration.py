@@ -12,16 +12,16 @@ _RANGE_LABEL = "95 % if calibrated"
 class CalibrationDisplay:
     """Calibration of a regressor's predictive distributions.
 
-    Where predictions are calibrated, the probability integral transform F(y | x) of new
-    observations is uniform on (0, 1) (Dawid, 1984; Gneiting et al., 2007). ``kind="pit"``
-    draws its histogram: a hump means intervals too wide, a bowl too narrow, a slope bias.
-    ``kind="reliability"`` draws the share of observations below each predicted quantile
-    against its level: the diagonal is best. Both with the range in which a calibrated model
-    lies with 95 % probability, at each bin or level by itself. That range is drawn once in each
-    axes, so that several models can share them, judged on the same number of rows.
+    If predictions are calibrated, the probability integral transform F(y | x) of new observations
+    is uniform on (0, 1) (Dawid, 1984; Gneiting et al., 2007). ``kind="pit"`` draws its histogram: a
+    hump means that intervals are too wide, a bowl that they are too narrow, and a slope means bias.
+    ``kind="reliability"`` draws the fraction of observations below each predicted quantile against
+    the level of the quantile; the diagonal is best. Both show the range in which a calibrated model
+    lies with 95 % probability, pointwise for each bin or level. The range is drawn once in each
+    axes, so several models can share the axes if they are judged on the same number of rows.
 
-    Use rows that the model was not fitted to. Create it by :meth:`from_estimator` or
-    :meth:`from_predictions`.
+    Use rows that the model was not fitted to. Use :meth:`from_estimator` or
+    :meth:`from_predictions` to create a display.
 
     Parameters
     ----------

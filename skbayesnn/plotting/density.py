@@ -9,11 +9,11 @@ _MAX_CELLS = 2_000_000
 
 
 class PredictiveDensityDisplay:
-    """Predictive densities: what a mean and an interval do not show.
+    """Predictive densities, which show what a mean and an interval cannot.
 
-    Up to ten rows are curves. More rows are an image along their only feature, each column
-    scaled to its own maximum so that wide densities are seen beside narrow ones. Create it by
-    :meth:`from_estimator` or :meth:`from_predictions`.
+    Up to ten rows are drawn as curves. More rows are drawn as an image along their only feature.
+    Each column of the image is scaled to its own maximum, so that wide densities are visible next
+    to narrow ones. Use :meth:`from_estimator` or :meth:`from_predictions` to create a display.
 
     Parameters
     ----------

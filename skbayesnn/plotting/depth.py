@@ -6,9 +6,9 @@ from skbayesnn.plotting._axes import get_axes, part_with
 
 
 class DepthPosteriorDisplay:
-    """Posterior probability of each depth of an unbounded-depth network.
+    """Posterior probability of each depth of a network of unbounded depth.
 
-    Create it by :meth:`from_estimator`.
+    Use :meth:`from_estimator` to create a display.
 
     Parameters
     ----------

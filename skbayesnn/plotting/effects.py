@@ -10,11 +10,12 @@ _COLUMNS = 3
 
 
 class PartialEffectsDisplay:
-    """Effects of single inputs with their bands, a panel each, and the smooth rest.
+    """Effects of single inputs with their bands, one panel for each, and the smooth rest.
 
-    Create it by :meth:`from_estimator`. The panels of inputs are ordered by their shares of the
-    variance, which their titles tell. The last panel has the smooth rest, the part that sees all
-    inputs together, at the rows of X from its smallest to its largest value.
+    Use :meth:`from_estimator` to create a display. The panels of inputs are ordered by their shares
+    of the variance, which are in the titles. The last panel shows the smooth rest, the part that
+    depends on all inputs together, at the rows of X, ordered from its smallest to its largest
+    value.
 
     Parameters
     ----------
@@ -64,15 +65,15 @@ class PartialEffectsDisplay:
         Parameters
         ----------
         estimator : StableNNRegressor
-            Fitted with additive cells, or a pipeline or search that ends in one; the panels
-            are of the inputs that the network itself sees.
+            Fitted with additive cells, or a pipeline or search that ends in such a network. The
+            panels show the inputs that the network itself sees.
         X : array-like of shape (n_rows, n_features)
-            As a rule the training rows: effects are about their means over these rows.
+            Usually the training rows. Effects are centred at their means over these rows.
         features : array-like of int or str, default=None
-            The inputs to draw, by their numbers or names, in this order; by default the six with
-            the largest shares of the variance.
+            The inputs to draw, by their numbers or names, in this order. The default is the six
+            inputs with the largest shares of the variance.
         coverage : float, default=0.9
-            Posterior probability of the bands, at each value by itself.
+            Posterior probability of the bands, pointwise at each value.
         ax : array-like of matplotlib axes, default=None
             Where to draw, one for each input and one for the smooth rest; a new figure by default.
 

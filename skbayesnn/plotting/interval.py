@@ -8,8 +8,8 @@ from skbayesnn.plotting._axes import check_x, check_y, distribution_of, get_axes
 class PredictionIntervalDisplay:
     """Median and central prediction intervals, with the observations.
 
-    With one feature the rows are drawn along it; with several, in the order of their
-    medians. Create it by :meth:`from_estimator` or :meth:`from_predictions`.
+    If there is one feature, it is the horizontal axis. If there are several, the rows are ordered
+    by their medians. Use :meth:`from_estimator` or :meth:`from_predictions` to create a display.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class PredictionIntervalDisplay:
     line_ : matplotlib.lines.Line2D
         The median.
     bands_ : list of matplotlib.collections.FillBetweenPolyCollection
-        One a coverage.
+        One for each coverage.
     points_ : matplotlib.lines.Line2D or None
         The observations.
 

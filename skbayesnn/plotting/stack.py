@@ -8,12 +8,12 @@ from skbayesnn.plotting._axes import get_axes, part_with
 class StackingWeightsDisplay:
     """Weight and out-of-fold score of every member of a stack.
 
-    Create it by :meth:`from_estimator`.
+    Use :meth:`from_estimator` to create a display.
 
     Parameters
     ----------
     names : list of str
-        Of the members.
+        Names of the members.
     weights : array-like of shape (n_members,)
     scores : array-like of shape (n_members,)
         Mean out-of-fold log densities; NaN for members that failed.

@@ -15,17 +15,18 @@ implicit process) changed the scores by less than a hundredth."""
 
 
 def default_members(n_rows):
-    """Names and members of a stack for a table of some size.
+    """Members that a stack uses by default for a table with this number of rows.
 
     Parameters
     ----------
     n_rows : int
+        Number of rows.
 
     Returns
     -------
     members : list of (str, estimator)
-        The four models of this package, in their defaults, and a random forest of
-        scikit-learn; beyond 20,000 rows the unbounded-depth network and the forest.
+        Up to 20,000 rows, the four models of this package with their default settings and
+        scikit-learn's random forest; above, the network of unbounded depth and the forest.
     """
     from skbayesnn import DeepWishartRegressor, SIPRegressor, StableNNRegressor, UDNRegressor
 
@@ -43,16 +44,20 @@ def default_members(n_rows):
 
 
 def default_splitter(n_rows, seed):
-    """How to split a table of some size: rows in random order, fewer folds for more rows.
+    """Folds that a stack uses by default for a table with this number of rows.
 
     Parameters
     ----------
     n_rows : int
+        Number of rows.
     seed : int
+        Seed of the random order of the rows.
 
     Returns
     -------
     splitter : cross-validation splitter
+        Five folds up to 2,000 rows, three up to 5,000, and otherwise a single split that holds out
+        a tenth of the rows.
     """
     if n_rows > THREE_FOLDS:
         return ShuffleSplit(1, test_size=0.1, random_state=seed)

@@ -44,21 +44,24 @@ class EnsembleRegressor(
 ):
     """Several fits of one regressor of this package, pooled into one distribution.
 
-    Every member is fitted to all rows, from a seed of its own. The predictive distribution is
-    the equal mixture of theirs: the disagreement of the members widens it.
+    Every member is fitted to all rows, from its own seed. The predictive distribution is the
+    mixture of theirs with equal weights, so disagreement between the members widens it. Use it for
+    models whose fits differ from seed to seed, first of all :class:`~skbayesnn.UDNRegressor` and
+    :class:`~skbayesnn.SIPRegressor`. The cost is that of all members, in fits and in predictions.
 
     Parameters
     ----------
     estimator : estimator
         A regressor of this package, or a pipeline that ends in one.
     n_estimators : int, default=5
-        Number of members.
+        Number of members. More make predictions more accurate and more reliable, and take
+        proportionally longer.
     point_estimate : {"mean", "median"} or None, default=None
-        What ``predict`` returns of the predictive distribution. None for what the members
-        return of theirs.
+        What ``predict`` returns of the predictive distribution. None means the choice of the
+        members.
     n_jobs : int or None, default=None
         Cores to use; None for one, or what a joblib context says. The result does not depend
-        on it. Members are fitted side by side.
+        on it. Members are fitted in parallel.
     random_state : int, numpy.random.RandomState or None, default=None
         Seed of all that is random. The members' seeds are drawn from it and replace every
         ``random_state`` in ``estimator``.
@@ -74,6 +77,7 @@ class EnsembleRegressor(
 
     See Also
     --------
+    StackingDistributionRegressor : Several different models, with weights by their scores.
     sklearn.ensemble.VotingClassifier : With ``voting="soft"``, the same for classifiers.
 
     References
@@ -154,8 +158,9 @@ class EnsembleRegressor(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Inputs.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Several targets where the estimator takes them.
+            Targets; several if the estimator accepts them.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weight of each row, for every member.
 
@@ -166,7 +171,7 @@ class EnsembleRegressor(
         Raises
         ------
         InvalidParameterError
-            A parameter is outside its range, or ``estimator`` does not predict distributions.
+            If a parameter is outside its range, or ``estimator`` does not predict distributions.
         """
         self._check_parameters()
         members = self._new_members()
@@ -182,12 +187,14 @@ class EnsembleRegressor(
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Go on with every member, on new rows.
+        """Continue training every member, on new rows.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Inputs.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weight of each row, for every member.
 

@@ -34,8 +34,8 @@ class LinearPoolMixin(ProbabilisticRegressorMixin):
         Returns
         -------
         distribution : PredictiveMixture, or list of PredictiveMixture
-            With the components of all members. A list of one mixture a target where there are
-            several.
+            A mixture with the components of all members; a list with one mixture for each target
+            if there are several.
         """
         check_is_fitted(self)
         members, weights = self._pool(X)

@@ -59,40 +59,40 @@ class StackingDistributionRegressor(
 ):
     """Predictive distributions of several regressors, stacked into one.
 
-    Each member predicts every row by fits to other rows; the weights of the pool, functions of
-    the inputs, are those with the best score over these predictions; then each member that has
-    a weight is fitted to all rows. The pool of the members' mixtures is a mixture of Gaussians
-    again.
+    Use it if you do not know which model suits your data. Cross-validation predicts every row with
+    members that were fitted to other rows. The weights of the members are those with the best score
+    over these predictions; they may depend on the inputs. Each member that has a weight is then
+    fitted to all rows. The prediction is again a mixture of Gaussians.
 
-    Members are any regressors. Those of this package give their distribution; others with
-    ``predict(return_std=True)`` a Gaussian; those with ``predict(quantiles=...)`` a smoothed
-    density through their quantiles; all others are given the law of their out-of-fold errors,
-    with a scale that depends on the prediction.
+    Members can be any regressors. The estimators of this package contribute their predictive
+    distribution, regressors with ``predict(return_std=True)`` a Gaussian, and regressors with
+    ``predict(quantiles=...)`` a smoothed density through their quantiles. All others are given the
+    distribution of their out-of-fold errors, with a scale that depends on the prediction.
 
     Parameters
     ----------
     estimators : list of (str, estimator) or None, default=None
-        Members with their names. None for a list that needs no choice, see
-        :func:`~skbayesnn.pooling.default_members.default_members`.
+        Members with their names. None means the four models of this package and a random forest,
+        fewer for large tables; see :func:`~skbayesnn.pooling.default_members.default_members`.
     cv : int, cross-validation splitter, iterable of splits or None, default=None
-        How the rows are put into folds. None for a choice by the number of rows alone, with
-        the rows in random order: see
-        :func:`~skbayesnn.pooling.default_members.default_splitter`. A number gives, as
-        everywhere in scikit-learn, folds in the order of the rows.
+        How the rows are put into folds. None means folds of rows in random order, whose number
+        depends on the number of rows alone; see
+        :func:`~skbayesnn.pooling.default_members.default_splitter`. A number means folds in the
+        order of the rows, as in scikit-learn's searches.
     objective : {"log_score", "crps"}, default="log_score"
         What the weights maximise: the mean log predictive density, or minus the CRPS.
     varying_weights : bool, default=True
-        Let the weights vary with the inputs: some members are better in one part of the inputs,
-        others in another. Only with the log score, and only with inputs that are numbers; of a
-        frame those columns count that are. With False each member has one weight everywhere.
+        Let the weights vary with the inputs, because some members may be better in one region and
+        others in another. This needs the log score and inputs that are numbers; of a dataframe,
+        only the numeric columns are used. With False, each member has one weight.
     refit : bool, default=True
-        Fit to all rows at the end. With False the fits to the folds are pooled, which saves
-        a fit of each member and costs predictions of as many as there are folds.
+        Fit to all rows at the end. With False, the fits to the folds are pooled. That saves one fit
+        of each member, but every prediction then needs the fits of all folds.
     point_estimate : {"mean", "median"}, default="median"
         What ``predict`` returns of the predictive distribution.
     n_jobs : int or None, default=None
         Cores to use; None for one, or what a joblib context says. The result does not depend
-        on it. A task is the fit of one member to one fold.
+        on it. Fits of members to folds run in parallel.
     random_state : int, numpy.random.RandomState or None, default=None
         Seed of all that is random: the folds, and the members' own ``random_state`` where
         that is None.
@@ -100,17 +100,17 @@ class StackingDistributionRegressor(
     Attributes
     ----------
     names_ : list of str
-        Of all members.
+        Names of all members.
     weights_ : ndarray of shape (n_members,)
-        Of all members; 0 for those that failed or were dropped for a weight below 0.01. Where
-        weights vary, their mean over the rows; see ``member_weights``.
+        Weights of all members; 0 for those that failed, or were dropped because their weight was
+        below 0.01. If weights vary, this is their mean over the rows; see ``member_weights``.
     estimators_ : list of estimator
-        The fitted members that have a weight; with ``refit=False`` a list of fits for each.
+        The fitted members that have a weight; with ``refit=False``, a list of fits for each.
     cv_log_densities_ : ndarray of shape (n_members, n_samples)
         Log predictive density of each row under fits to other rows; NaN for rows that are in
         no test fold, for rows without weight, and for members that failed.
     failures_ : dict of str to str
-        What the members that failed said.
+        Error messages of the members that failed.
     n_splits_ : int
         Number of folds.
     n_features_in_ : int
@@ -125,8 +125,8 @@ class StackingDistributionRegressor(
 
     Notes
     -----
-    Members that learn from few rows faster than others are favoured by few folds, since each
-    is judged by fits to a part of the rows.
+    Members are judged by fits to a part of the rows. With few folds that part is smaller, which
+    favours members that learn quickly from few rows.
 
     References
     ----------
@@ -186,7 +186,7 @@ class StackingDistributionRegressor(
     @with_callbacks
     @whole_or_not_at_all
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the members to folds, find the weights, and fit the members to all rows.
+        """Fit the members to the folds, find the weights, and fit the members to all rows.
 
         Parameters
         ----------
