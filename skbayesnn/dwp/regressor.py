@@ -389,11 +389,9 @@ class DeepWishartRegressor(
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            Inputs. The cost is the cube of n_rows for each draw of the Gram matrices in use.
+            The cost is the cube of their number for each draw of the Gram matrices in use.
         n_samples : int, default=1
-            Number of draws.
         random_state : int, RandomState instance or None, default=0
-            Seed.
 
         Returns
         -------
@@ -403,7 +401,7 @@ class DeepWishartRegressor(
         Raises
         ------
         ValueError
-            If the model has several targets.
+            The model has several targets.
         """
         self._refuse_several_targets("sample_y")
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)

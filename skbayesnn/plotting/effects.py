@@ -68,10 +68,10 @@ class PartialEffectsDisplay:
             Fitted with additive cells, or a pipeline or search that ends in such a network. The
             panels show the inputs that the network itself sees.
         X : array-like of shape (n_rows, n_features)
-            Usually the training rows. Effects are centred at their means over these rows.
+            As a rule the training rows: effects are about their means over these rows.
         features : array-like of int or str, default=None
-            The inputs to draw, by their numbers or names, in this order. The default is the six
-            inputs with the largest shares of the variance.
+            The inputs to draw, by their numbers or names, in this order; by default the six with
+            the largest shares of the variance.
         coverage : float, default=0.9
             Posterior probability of the bands, pointwise at each value.
         ax : array-like of matplotlib axes, default=None

@@ -72,8 +72,8 @@ class StackingDistributionRegressor(
     Parameters
     ----------
     estimators : list of (str, estimator) or None, default=None
-        Members with their names. None means the four models of this package and a random forest,
-        fewer for large tables; see :func:`~skbayesnn.pooling.default_members.default_members`.
+        Members with their names. None for a list that needs no choice, see
+        :func:`~skbayesnn.pooling.default_members.default_members`.
     cv : int, cross-validation splitter, iterable of splits or None, default=None
         How the rows are put into folds. None means folds of rows in random order, whose number
         depends on the number of rows alone; see

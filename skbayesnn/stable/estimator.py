@@ -399,10 +399,10 @@ class StableNNRegressor(
         Raises
         ------
         ValueError
-            If the cells are "plane", and the training rows and X together have more than 1000
-            distinct rows, because the time of a draw grows with their square. Use
-            ``predict_distribution(X).sample(n_samples)`` for any number of rows, each drawn
-            independently.
+            If the exact cells of two inputs are used and the training rows and X have more
+            than 1000 distinct rows together: the time of a draw grows as their square.
+            ``predict_distribution(X).sample(n_samples)`` takes any number of rows, each
+            drawn by itself.
         """
         check_is_fitted(self, "noise_variance_draws_")
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
