@@ -62,8 +62,8 @@ class DeepWishartClassifier(
         Posterior draws that predictions mix.
     learning_rate : float, default=0.01
         Of Adam, at the start. Adam uses twice this value, as with an exact output of the regressor.
-        Each step moves the pseudo-observations towards the best ones for its batch, by forty times
-        this fraction of the way.
+        Forty times this value is the fraction of the way that a step moves the pseudo-observations
+        towards the best ones for its batch.
     schedule : {"cosine", "constant", "drop"}, default="cosine"
         How the learning rate falls over the epochs; "drop" is to a tenth after three quarters.
     max_iter : int or "auto", default="auto"

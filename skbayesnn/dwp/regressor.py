@@ -70,8 +70,8 @@ class DeepWishartRegressor(
         - "sparse": all of them, summarised by some (a variational sparse Gaussian process for each
           draw of the hidden layers). Training begins as with "inducing" and continues with 256
           rows; predictions use 800.
-        - "inducing": only what the pseudo-observations at the inducing points hold, as in the
-        paper.
+        - "inducing": only what the pseudo-observations at the inducing points hold (as in the
+          paper).
         - "auto": "exact" up to 1500 rows, and "sparse" otherwise.
 
         Except for "inducing", the model keeps the rows. The first prediction then computes what
@@ -167,8 +167,8 @@ class DeepWishartRegressor(
 
     See Also
     --------
-    skbayesnn.UDNRegressor : Networks that infer their depth, for many rows and for noise of any
-    shape. sklearn.gaussian_process.GaussianProcessRegressor : Exact Gaussian processes.
+    skbayesnn.UDNRegressor : Networks that infer their depth, for many rows and any noise.
+    sklearn.gaussian_process.GaussianProcessRegressor : Exact Gaussian processes.
 
     Notes
     -----
