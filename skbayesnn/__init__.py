@@ -1,6 +1,6 @@
 """Infinite Bayesian neural networks with scikit-learn's interface.
 
-Each estimator is loaded when it is first asked for, so that one does not wait for all.
+Each estimator is imported when it is first used, so that importing the package is fast.
 """
 
 from importlib import import_module

@@ -165,15 +165,15 @@ def predict_with(estimator: BaseEstimator, X: ArrayLike, **keyword: Any) -> Any:
         ) from error
 
 
-#: Mean log predictive density.
+#: Mean log predictive density, in nats.
 log_predictive_density_scorer = DistributionScorer(PredictiveMixture.logpdf)
-#: Continuous ranked probability score, sign changed.
+#: Minus the mean continuous ranked probability score (CRPS).
 crps_scorer = DistributionScorer(PredictiveMixture.crps, -1)
-#: Pinball loss at five levels, sign changed.
+#: Minus the mean pinball loss at the levels 0.05, 0.25, 0.5, 0.75 and 0.95.
 pinball_scorer = PinballScorer()
-#: Interval score of 90 % intervals, sign changed.
+#: Minus the mean interval score of 90 % intervals.
 interval_scorer = IntervalScorer("score")
-#: Coverage of 90 % intervals.
+#: Coverage of 90 % intervals; compare it with 0.9.
 interval_coverage_scorer = IntervalScorer("coverage")
-#: Mean width of 90 % intervals, sign changed.
+#: Minus the mean width of 90 % intervals.
 interval_width_scorer = IntervalScorer("width")

@@ -1,6 +1,6 @@
-"""Pictures of predictive distributions, in the manner of scikit-learn's displays.
+"""Displays of predictive distributions, in the style of scikit-learn's displays.
 
-matplotlib is needed to draw, not to import: ``pip install "skbayesnn[plot]"``.
+Drawing needs matplotlib, which ``pip install "skbayesnn[plot]"`` adds.
 """
 
 from skbayesnn.plotting.calibration import CalibrationDisplay
