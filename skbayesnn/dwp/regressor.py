@@ -124,8 +124,8 @@ class DeepWishartRegressor(
     point_estimate : {"mean", "median"}, default="mean"
         What ``predict`` returns of the predictive distribution.
     n_jobs : int or None, default=None
-        Cores to use; None for one, or what a joblib context says. The result does not depend on
-        it. Cores share the rows of a step if there are more than 1500, and the draws in predictions.
+        Cores to use; None for one, or what a joblib context says. The result does not depend on it.
+        Cores share the rows of a step if there are more than 1500, and the draws in predictions.
     random_state : int, numpy.random.RandomState or None, default=None
         Seed of all that is random: the rows for the start of training, Monte Carlo draws, batches,
         and the draws that predictions mix.
