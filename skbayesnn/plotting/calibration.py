@@ -33,7 +33,9 @@ class CalibrationDisplay:
     Attributes
     ----------
     ax_ : matplotlib.axes.Axes
+        The axes of the plot.
     figure_ : matplotlib.figure.Figure
+        The figure of the plot.
     bars_ : matplotlib.container.BarContainer or None
         Of the histogram.
     line_ : matplotlib.lines.Line2D or None
@@ -69,10 +71,13 @@ class CalibrationDisplay:
         estimator : fitted estimator
             A regressor of this package, or a pipeline or search that ends in one.
         X : array-like of shape (n_samples, n_features)
+            Inputs.
         y : array-like of shape (n_samples,)
+            Observations.
         kind : {"pit", "reliability"}, default="pit"
+            What to draw.
         n_bins : int, default=10
-            Of the histogram.
+            Number of bins of the histogram.
         name : str, default=None
             Name of the model, for the legend.
         ax : matplotlib axes, default=None
@@ -92,11 +97,17 @@ class CalibrationDisplay:
         Parameters
         ----------
         y_true : array-like of shape (n_samples,)
+            Observations.
         distribution : PredictiveMixture
+            Predictive distributions, one for each row.
         kind : {"pit", "reliability"}, default="pit"
+            What to draw.
         n_bins : int, default=10
+            Number of bins of the histogram.
         name : str, default=None
+            Name of the model, for the legend.
         ax : matplotlib axes, default=None
+            Where to draw; a new figure by default.
 
         Returns
         -------
@@ -111,8 +122,11 @@ class CalibrationDisplay:
         Parameters
         ----------
         kind : {"pit", "reliability"}, default="pit"
+            What to draw.
         n_bins : int, default=10
+            Number of bins of the histogram.
         ax : matplotlib axes, default=None
+            Where to draw; a new figure by default.
 
         Returns
         -------

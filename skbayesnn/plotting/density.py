@@ -20,6 +20,7 @@ class PredictiveDensityDisplay:
     grid : ndarray of shape (n_points,)
         Values of y.
     density : ndarray of shape (n_samples, n_points)
+        Predictive density of each row at the values of the grid.
     x : ndarray of shape (n_samples,), default=None
         Positions of the rows for an image.
     y : ndarray of shape (n_samples,), default=None
@@ -30,10 +31,13 @@ class PredictiveDensityDisplay:
     Attributes
     ----------
     ax_ : matplotlib.axes.Axes
+        The axes of the plot.
     figure_ : matplotlib.figure.Figure
+        The figure of the plot.
     lines_ : list of matplotlib.lines.Line2D or None
         The curves.
     image_ : matplotlib.collections.QuadMesh or None
+        The image.
 
     Examples
     --------
@@ -89,6 +93,7 @@ class PredictiveDensityDisplay:
         Parameters
         ----------
         distribution : PredictiveMixture
+            Predictive distributions, one for each row.
         y : array-like of shape (n_samples,), default=None
             Observations to draw.
         x : array-like of shape (n_samples,), default=None
@@ -96,7 +101,9 @@ class PredictiveDensityDisplay:
         name : str, default=None
             Name of the feature.
         n_points : int, default=400
+            Number of values of y at which densities are evaluated.
         ax : matplotlib axes, default=None
+            Where to draw; a new figure by default.
 
         Returns
         -------
@@ -129,6 +136,7 @@ class PredictiveDensityDisplay:
         Parameters
         ----------
         ax : matplotlib axes, default=None
+            Where to draw; a new figure by default.
 
         Returns
         -------

@@ -18,8 +18,11 @@ class DepthPosteriorDisplay:
     Attributes
     ----------
     ax_ : matplotlib.axes.Axes
+        The axes of the plot.
     figure_ : matplotlib.figure.Figure
+        The figure of the plot.
     bars_ : matplotlib.container.BarContainer
+        The bars.
     mean_line_ : matplotlib.lines.Line2D
         At the expected depth.
 
@@ -62,6 +65,7 @@ class DepthPosteriorDisplay:
         Parameters
         ----------
         ax : matplotlib axes, default=None
+            Where to draw; a new figure by default.
 
         Returns
         -------

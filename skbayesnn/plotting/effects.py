@@ -24,6 +24,7 @@ class PartialEffectsDisplay:
     X : array-like of shape (n_rows, n_features)
         The rows that they were computed at.
     feature_names : list of str
+        Names of the inputs.
     features : array-like of int, default=None
         The inputs to draw; the six with the largest shares by default.
 
@@ -32,9 +33,11 @@ class PartialEffectsDisplay:
     axes_ : list of matplotlib.axes.Axes
         The panels.
     figure_ : matplotlib.figure.Figure
+        The figure of the plot.
     lines_ : list of matplotlib.lines.Line2D
         The posterior mean in each panel.
     bands_ : list of matplotlib.collections.PolyCollection
+        The band in each panel.
 
     Examples
     --------

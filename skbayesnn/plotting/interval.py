@@ -14,8 +14,11 @@ class PredictionIntervalDisplay:
     Parameters
     ----------
     median : ndarray of shape (n_samples,)
+        Predictive medians.
     intervals : ndarray of shape (n_coverages, n_samples, 2)
+        Lower and upper ends of the intervals.
     coverages : tuple of float
+        Coverages of the intervals.
     x : ndarray of shape (n_samples,), default=None
         Positions on the horizontal axis; the ranks of the medians by default.
     y : ndarray of shape (n_samples,), default=None
@@ -26,7 +29,9 @@ class PredictionIntervalDisplay:
     Attributes
     ----------
     ax_ : matplotlib.axes.Axes
+        The axes of the plot.
     figure_ : matplotlib.figure.Figure
+        The figure of the plot.
     line_ : matplotlib.lines.Line2D
         The median.
     bands_ : list of matplotlib.collections.FillBetweenPolyCollection
@@ -62,12 +67,13 @@ class PredictionIntervalDisplay:
         estimator : fitted estimator
             A regressor of this package, or a pipeline or search that ends in one.
         X : array-like of shape (n_samples, n_features)
+            Inputs.
         y : array-like of shape (n_samples,), default=None
             Observations to draw.
         coverages : float or sequence of float, default=(0.5, 0.9)
-            In (0, 1).
+            Coverages of the intervals, in (0, 1).
         color : matplotlib color, default=None
-            Of the median and the bands; the next one of the axes by default.
+            Color of the median and the bands; the next one of the axes by default.
         ax : matplotlib axes, default=None
             Where to draw; a new figure by default.
 
@@ -90,6 +96,7 @@ class PredictionIntervalDisplay:
         Parameters
         ----------
         distribution : PredictiveMixture
+            Predictive distributions, one for each row.
         y : array-like of shape (n_samples,), default=None
             Observations to draw.
         x : array-like of shape (n_samples,), default=None
@@ -97,8 +104,11 @@ class PredictionIntervalDisplay:
         name : str, default=None
             Label of the horizontal axis.
         coverages : float or sequence of float, default=(0.5, 0.9)
+            Coverages of the intervals, in (0, 1).
         color : matplotlib color, default=None
+            Color of the median and the bands; the next one of the axes by default.
         ax : matplotlib axes, default=None
+            Where to draw; a new figure by default.
 
         Returns
         -------
@@ -121,8 +131,9 @@ class PredictionIntervalDisplay:
         Parameters
         ----------
         color : matplotlib color, default=None
-            Of the median and the bands; the next one of the axes by default.
+            Color of the median and the bands; the next one of the axes by default.
         ax : matplotlib axes, default=None
+            Where to draw; a new figure by default.
 
         Returns
         -------

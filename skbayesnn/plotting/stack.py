@@ -15,14 +15,18 @@ class StackingWeightsDisplay:
     names : list of str
         Names of the members.
     weights : array-like of shape (n_members,)
+        Weights of the members.
     scores : array-like of shape (n_members,)
         Mean out-of-fold log densities; NaN for members that failed.
 
     Attributes
     ----------
     ax_ : matplotlib.axes.Axes
+        The axes of the plot.
     figure_ : matplotlib.figure.Figure
+        The figure of the plot.
     bars_ : matplotlib.container.BarContainer
+        The bars.
     labels_ : list of matplotlib.text.Text
         The scores, beside the bars.
 
@@ -73,6 +77,7 @@ class StackingWeightsDisplay:
         Parameters
         ----------
         ax : matplotlib axes, default=None
+            Where to draw; a new figure by default.
 
         Returns
         -------
