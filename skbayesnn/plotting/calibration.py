@@ -75,7 +75,7 @@ class CalibrationDisplay:
         y : array-like of shape (n_samples,)
             Observations.
         kind : {"pit", "reliability"}, default="pit"
-            What to draw.
+            "pit" draws the histogram, "reliability" the reliability curve.
         n_bins : int, default=10
             Number of bins of the histogram.
         name : str, default=None
@@ -101,7 +101,7 @@ class CalibrationDisplay:
         distribution : PredictiveMixture
             Predictive distributions, one for each row.
         kind : {"pit", "reliability"}, default="pit"
-            What to draw.
+            "pit" draws the histogram, "reliability" the reliability curve.
         n_bins : int, default=10
             Number of bins of the histogram.
         name : str, default=None
@@ -122,7 +122,7 @@ class CalibrationDisplay:
         Parameters
         ----------
         kind : {"pit", "reliability"}, default="pit"
-            What to draw.
+            "pit" draws the histogram, "reliability" the reliability curve.
         n_bins : int, default=10
             Number of bins of the histogram.
         ax : matplotlib axes, default=None
