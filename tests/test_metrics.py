@@ -272,6 +272,10 @@ def test_a_search_that_ends_a_pipeline(data):
     inner = GridSearchCV(make_pipeline(StandardScaler(), BayesianLinear()), {}, cv=2)
     nested = make_pipeline(StandardScaler(), inner).fit(X, y)
     assert metrics.crps_scorer(nested, X, y) == pytest.approx(expected, rel=1e-10)
+    # The search may end a pipeline that ends a pipeline.
+    assert metrics.crps_scorer(make_pipeline("passthrough", pipeline), X, y) == expected
+    alone = make_pipeline(make_pipeline(search)).fit(scaled, y)
+    assert metrics.crps_scorer(alone, scaled, y) == expected
 
 
 @pytest.mark.parametrize("routing", [False, True])

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator
-from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from skbayesnn._typing import ArrayLike
@@ -18,6 +17,7 @@ from skbayesnn.metrics.scores import (
     weighted_mean,
 )
 from skbayesnn.predictive import PredictiveMixture, central_levels
+from skbayesnn.training.members import final_step, one_inside
 
 
 @dataclass(frozen=True)
@@ -147,12 +147,11 @@ class IntervalScorer(_Scorer):
 
 def predict_with(estimator: BaseEstimator, X: ArrayLike, **keyword: Any) -> Any:
     """Predict with a keyword, by the best estimator where a search is given or ends a pipeline."""
-    if isinstance(estimator, Pipeline) and hasattr(estimator[-1], "best_estimator_"):
-        for _, transformer in estimator.steps[:-1]:
-            X = X if transformer in (None, "passthrough") else transformer.transform(X)
-        estimator = estimator[-1]
+    inner = estimator
+    while hasattr(final_step(inner), "best_estimator_"):
+        inner, X = one_inside(inner, X)
     try:
-        return getattr(estimator, "best_estimator_", estimator).predict(X, **keyword)
+        return inner.predict(X, **keyword)
     except TypeError as error:
         # The words of Python for a function, and of scikit-learn's metadata routing.
         if "got an unexpected keyword" not in str(error) and "got unexpected arg" not in str(error):

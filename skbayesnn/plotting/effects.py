@@ -1,8 +1,6 @@
 """The parts of a function of many inputs: each input's own effect, and the smooth rest."""
 
 import numpy as np
-from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
 
 from skbayesnn.plotting._axes import part_with, pyplot
 
@@ -88,14 +86,7 @@ class PartialEffectsDisplay:
             If the network was fitted with other cells, a feature is not there, or the number of
             axes is wrong.
         """
-        check_is_fitted(estimator)
-        network = part_with("partial_effects", estimator, "StableNNRegressor")
-        while estimator is not network:
-            if isinstance(estimator, Pipeline):
-                X = estimator[:-1].transform(X)
-                estimator = estimator[-1]
-            else:
-                estimator = estimator.best_estimator_
+        network, X = part_with("partial_effects", estimator, "StableNNRegressor", X)
         names = getattr(
             network, "feature_names_in_", [f"x{i}" for i in range(network.n_features_in_)]
         )

@@ -9,7 +9,7 @@ from sklearn.model_selection import check_cv
 from skbayesnn._blocks import take_rows
 from skbayesnn._validation import InvalidParameterError
 from skbayesnn.pooling.default_members import default_splitter
-from skbayesnn.pooling.laws import ErrorLaw, MemberLaw, TargetSpread, kind_of
+from skbayesnn.pooling.laws import ErrorLaw, MemberLaw, TargetSpread, kind_of, points_of
 from skbayesnn.pooling.weights import crps_matrix
 from skbayesnn.training.members import fit_member, recorded_warnings
 
@@ -82,7 +82,7 @@ def predict_fold(member, X, y, weights, train, test, keep, context, owner):
             fit_member(member, "fit", take_rows(X, train), y[train], train_weights, context, owner)
             rows = take_rows(X, test)
             if kind_of(member) == "point":
-                values = np.asarray(member.predict(rows), dtype=np.float64).reshape(len(test))
+                values = points_of(member, rows)
             else:
                 values = MemberLaw(member, spread).predict_distribution(rows)
     except Exception as error:  # whatever it is: it is reported, and the others go on
@@ -108,6 +108,11 @@ def fit_to_all(member, X, y, weights, context, owner):
     return member, said
 
 
+def are_points(folds):
+    """Whether a member predicts no more than points."""
+    return isinstance(folds[0].values, np.ndarray)
+
+
 def error_law(folds, tests, y, without=None):
     """The law of a point regressor's errors, perhaps without those of the rows that it judges.
 
@@ -130,7 +135,7 @@ def mixtures_of(folds, tests, y):
 
     With a single fold the two halves of its rows judge each other.
     """
-    if not isinstance(folds[0].values, np.ndarray):
+    if not are_points(folds):
         return [fold.values for fold in folds], tests
     if len(folds) == 1:
         only, rows = folds[0], tests[0]

@@ -32,9 +32,10 @@ from skbayesnn._validation import (
     check_sample_weight,
 )
 from skbayesnn.pooling.default_members import default_members
-from skbayesnn.pooling.laws import MemberLaw, TargetSpread, kind_of
+from skbayesnn.pooling.laws import MemberLaw, TargetSpread
 from skbayesnn.pooling.linear_pool import LinearPoolMixin
 from skbayesnn.pooling.out_of_fold import (
+    are_points,
     error_law,
     fit_to_all,
     folds_of,
@@ -272,7 +273,7 @@ class StackingDistributionRegressor(
         report_warnings(self.names_, said, stacklevel=_ABOVE_FIT)
         self._laws = []
         for k in used:
-            errors = error_law(folds[k], tests, y) if kind_of(members[k]) == "point" else None
+            errors = error_law(folds[k], tests, y) if are_points(folds[k]) else None
             fits = [(fitted[k], spread)] if self.refit else [f[1:3][::-1] for f in folds[k]]
             self._laws.append([MemberLaw(*fit, errors) for fit in fits])
         self.estimators_ = [[law.member for law in of_member] for of_member in self._laws]

@@ -14,8 +14,32 @@ from skbayesnn._validation import InvalidParameterError
 
 
 def final_step(estimator):
-    """The last step of a pipeline, or the estimator itself."""
-    return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    """The last step of a pipeline, through pipelines in it, or the estimator itself."""
+    while isinstance(estimator, Pipeline):
+        estimator = estimator.steps[-1][1]
+    return estimator
+
+
+def one_inside(estimator, X=None):
+    """What a search or pipeline comes down to, and X as that sees it.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted.
+    X : array-like or None, default=None
+        None where nothing is to be predicted.
+
+    Returns
+    -------
+    inner : estimator or None
+        The best estimator of a search, the last step of a pipeline; None of any other.
+    X : array-like or None
+    """
+    if isinstance(estimator, Pipeline):
+        moved = X is not None and len(estimator) > 1
+        return estimator[-1], estimator[:-1].transform(X) if moved else X
+    return getattr(estimator, "best_estimator_", None), X
 
 
 def with_seed(estimator, seed, *, only_unset=False):
@@ -84,9 +108,14 @@ def weight_keyword(member, sample_weight):
             "members, or fit without weights."
         )
     # A pipeline takes what is for its last step by name, unless metadata is routed.
-    named = isinstance(member, Pipeline) and not get_config()["enable_metadata_routing"]
-    prefix = f"{member.steps[-1][0]}__" if named else ""
-    return {f"{prefix}sample_weight": sample_weight}
+    name = "sample_weight"
+    if not get_config()["enable_metadata_routing"]:
+        names = []
+        while isinstance(member, Pipeline):
+            names.append(member.steps[-1][0])
+            member = member.steps[-1][1]
+        name = "__".join([*names, name])
+    return {name: sample_weight}
 
 
 def fit_member(member, method, X, y, sample_weight=None, context=None, owner=None):

@@ -70,6 +70,10 @@ def test_a_pipeline_shows_what_the_network_sees(data):
     assert len(display.axes_) == 3
     scaled = pipe[0].transform(X)
     np.testing.assert_allclose(display.lines_[0].get_xdata(), np.unique(scaled[:, 1]))
+    # Or pipelines in a pipeline, or one of a single step.
+    for outer in (make_pipeline(pipe), make_pipeline("passthrough", pipe)):
+        again = PartialEffectsDisplay.from_estimator(outer, X)
+        assert again.lines_[0].get_xydata().tolist() == display.lines_[0].get_xydata().tolist()
 
 
 def test_other_estimators_have_no_effects(data):

@@ -12,13 +12,18 @@ from linear import BayesianLinear
 from scipy import stats
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import RandomForestRegressor
+from sklearn.ensemble import (
+    AdaBoostRegressor,
+    BaggingRegressor,
+    RandomForestRegressor,
+    StackingRegressor,
+)
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 from sklearn.linear_model import BayesianRidge, LinearRegression, Ridge
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skbayesnn import StackingDistributionRegressor
@@ -143,13 +148,53 @@ def test_errors_that_grow_with_the_prediction_are_followed():
     [
         (BayesianLinear(), "distribution"),
         (BayesianRidge(), "std"),
-        (make_pipeline(OneHotEncoder(), BayesianRidge()), "std"),
+        (make_pipeline(StandardScaler(), BayesianRidge()), "std"),
         (Quantiles(), "quantiles"),
+        (make_pipeline(StandardScaler(), make_pipeline(BayesianRidge())), "std"),
+        (GridSearchCV(BayesianRidge(), {"tol": [0.1, 0.01]}), "std"),
+        (make_pipeline(StandardScaler(), GridSearchCV(BayesianLinear(), {})), "distribution"),
         (LinearRegression(), "point"),
+        # Theirs do not pass keywords on to the regressors inside.
+        (BaggingRegressor(BayesianRidge(), 3), "point"),
+        (AdaBoostRegressor(n_estimators=3), "point"),
+        (StackingRegressor([("a", LinearRegression())]), "point"),
     ],
 )
-def test_kinds_of_members(member, kind):
-    assert kind_of(member) == kind
+@pytest.mark.parametrize("refit", [True, False])
+def test_kinds_of_members(member, kind, refit):
+    X, y = data(60)
+    assert kind_of(clone(member).fit(X, y)) == kind
+    model = StackingDistributionRegressor([("one", member)], cv=3, refit=refit).fit(X, y)
+    assert model.failures_ == {}
+    assert np.isfinite(model.predict_interval(X)).all()
+
+
+class Column(LinearRegression):
+    """Predicts a column, as some regressors from elsewhere do."""
+
+    def predict(self, X):
+        return super().predict(X)[:, None]
+
+
+def test_points_may_be_a_column():
+    X, y = data(60)
+    flat, column = [
+        StackingDistributionRegressor([("m", member)], cv=3, random_state=0).fit(X, y)
+        for member in (LinearRegression(), Column())
+    ]
+    np.testing.assert_array_equal(column.predict_interval(X), flat.predict_interval(X))
+
+
+def test_weights_reach_the_last_step_of_pipelines_in_pipelines():
+    X, y = data(60)
+    weights = np.arange(60) % 3 + 1.0
+    nested = make_pipeline(StandardScaler(), make_pipeline(StandardScaler(), LinearRegression()))
+    flat = make_pipeline(StandardScaler(), LinearRegression())
+    fits = [
+        StackingDistributionRegressor([("m", member)], cv=3, random_state=0).fit(X, y, weights)
+        for member in (nested, flat)
+    ]
+    np.testing.assert_allclose(*[model.predict_interval(X) for model in fits], rtol=1e-9)
 
 
 @pytest.mark.parametrize("cv", [3, default_splitter(10_000, 0)])
