@@ -120,14 +120,14 @@ LEAST_MEAN_WEIGHT = 0.1
 """Weights with a smaller mean, such as those that sum to one, deserve a question."""
 
 
-def check_sample_weight(sample_weight, X):
-    """Rows that have a weight, and their weights: a weight of k is k equal rows, of 0 no row.
+def positive_weights(sample_weight, X):
+    """Rows that have a weight, and their weights, of whatever sum.
 
     Parameters
     ----------
     sample_weight : array-like of shape (n_samples,), or None
         None is a weight of one for each row.
-    X : array-like of shape (n_samples, n_features)
+    X : array-like of shape (n_samples, ...)
 
     Returns
     -------
@@ -138,13 +138,8 @@ def check_sample_weight(sample_weight, X):
     Raises
     ------
     ValueError
-        If a weight is negative or not finite, their sum is below :data:`LEAST_TOTAL_WEIGHT`, or
-        their number is another than that of the rows.
-
-    Warns
-    -----
-    UserWarning
-        If the mean of the positive weights is below :data:`LEAST_MEAN_WEIGHT`.
+        If a weight is negative or not finite, all are zero, or their number is another than that
+        of the rows.
     """
     if sample_weight is None:
         return slice(None), np.ones(len(X))
@@ -157,7 +152,25 @@ def check_sample_weight(sample_weight, X):
     if not (weights > 0).any():
         raise ValueError("Every sample_weight is zero: at least one weight must be positive.")
     rows = slice(None) if (weights > 0).all() else np.flatnonzero(weights)
-    weights = weights[rows]
+    return rows, weights[rows]
+
+
+def check_sample_weight(sample_weight, X):
+    """As :func:`positive_weights`, for a fit: a weight of k is k equal rows, of 0 no row.
+
+    Raises
+    ------
+    ValueError
+        Also if their sum is below :data:`LEAST_TOTAL_WEIGHT`.
+
+    Warns
+    -----
+    UserWarning
+        If the mean of the positive weights is below :data:`LEAST_MEAN_WEIGHT`.
+    """
+    rows, weights = positive_weights(sample_weight, X)
+    if sample_weight is None:
+        return rows, weights
     total, advice = weights.sum(), "Multiply sample_weight by a constant so that its mean is 1"
     if total < LEAST_TOTAL_WEIGHT:
         raise ValueError(
@@ -173,6 +186,12 @@ def check_sample_weight(sample_weight, X):
             stacklevel=3,
         )
     return rows, weights
+
+
+def check_n_samples(n_samples):
+    """Raise a ValueError for what is no number of draws."""
+    if n_samples not in positive(Integral):
+        raise ValueError(f"n_samples must be a positive int. Got {n_samples!r} instead.")
 
 
 def location_and_scale(values, name, weights=None):

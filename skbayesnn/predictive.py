@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 
 from skbayesnn import _mixtures as mixtures
 from skbayesnn._typing import ArrayLike, FloatArray, Seed
+from skbayesnn._validation import check_n_samples
 
 # More than rounding leaves in the sum of any number of weights.
 _MAX_WEIGHT_ERROR = 1e-8
@@ -316,7 +317,13 @@ class PredictiveMixture:
         Returns
         -------
         draws : ndarray of shape (n_rows, n_samples)
+
+        Raises
+        ------
+        ValueError
+            If ``n_samples`` is no positive integer.
         """
+        check_n_samples(n_samples)
         rng = check_random_state(random_state)
         shape = (len(self), n_samples)
         cumulative = np.cumsum(np.broadcast_to(self.weights, self.means.shape), axis=1)

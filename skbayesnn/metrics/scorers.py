@@ -16,7 +16,7 @@ from skbayesnn.metrics.scores import (
     mean_pinball_loss,
     weighted_mean,
 )
-from skbayesnn.predictive import PredictiveMixture, central_levels
+from skbayesnn.predictive import PredictiveMixture, central_levels, check_levels
 from skbayesnn.training.members import final_step, one_inside
 
 
@@ -71,6 +71,10 @@ class DistributionScorer(_Scorer):
     row_score: Callable
     sign: int = 1
 
+    def __post_init__(self):
+        if self.sign not in (1, -1):
+            raise ValueError(f"sign must be 1 or -1. Got {self.sign!r}.")
+
     def __call__(self, estimator, X, y, sample_weight=None):
         """Score predictions of y at X; TypeError where ``predict`` has no distribution."""
 
@@ -100,6 +104,9 @@ class PinballScorer(_Scorer):
     """
 
     quantiles: tuple = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+    def __post_init__(self):
+        check_levels(self.quantiles)
 
     def __call__(self, estimator, X, y, sample_weight=None):
         """Score predictions of y at X; TypeError where ``predict`` has no quantiles."""
