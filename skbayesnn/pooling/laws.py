@@ -55,7 +55,9 @@ class TargetSpread:
 
     def __init__(self, y, sample_weight=None):
         self.mean = float(np.average(y, weights=sample_weight))
-        self.std = float(np.sqrt(np.average((y - self.mean) ** 2, weights=sample_weight))) or 1.0
+        self.std = float(np.sqrt(np.average((y - self.mean) ** 2, weights=sample_weight)))
+        if self.std <= 1e-14 * np.abs(y).max():  # a constant's is rounding error
+            self.std = 1.0
         self.n_rows = len(y) if sample_weight is None else float(np.sum(sample_weight))
 
     def smooth(self, values, n_known):

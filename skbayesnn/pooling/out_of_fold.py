@@ -27,7 +27,15 @@ def folds_of(cv, X, y, rows, seed):
         splits = [(rows[train], rows[test]) for train, test in splits]
     else:  # its numbers are those of all rows
         splits = check_cv(cv, y, classifier=False).split(X, y)
-        splits = [[part[np.isin(part, rows)] for part in map(np.asarray, s)] for s in splits]
+        # Rows as numbers or as masks; rows without weight are not there.
+        splits = [[np.arange(len(y))[part] for part in split] for split in splits]
+        splits = [[part[np.isin(part, rows)] for part in split] for split in splits]
+        splits = [(train, test) for train, test in splits if train.size and test.size]
+        if not splits:
+            raise InvalidParameterError(
+                "The 'cv' parameter of StackingDistributionRegressor must give a fold with rows "
+                f"of positive weight to fit to and to predict. Got {cv!r} instead."
+            )
     tests = np.concatenate([test for _, test in splits])
     if len(np.unique(tests)) < len(tests):
         raise InvalidParameterError(
@@ -155,7 +163,12 @@ def log_densities_of(folds, tests, y):
     ------
     ValueError
         A density is not finite.
+    Exception
+        What the member failed with.
     """
+    for fold in folds:
+        if isinstance(fold.values, Exception):
+            raise fold.values
     out = np.full(len(y), np.nan)
     for mixture, rows in zip(*mixtures_of(folds, tests, y), strict=True):
         out[rows] = mixture.logpdf(y[rows])

@@ -62,21 +62,41 @@ def with_seed(estimator, seed, *, only_unset=False):
     return estimator.set_params(**seeds)
 
 
-def named_members(given, seed):
+def is_estimator(value):
+    """Whether this is an estimator, and no class of them."""
+    return hasattr(value, "__sklearn_tags__") and not isinstance(value, type)
+
+
+def _is_member(pair):
+    """Whether this is a name and a regressor, or a name and "drop"."""
+    if not (isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], str)):
+        return False
+    member = pair[1]
+    return is_regressor(member) if is_estimator(member) else _is_dropped(member)
+
+
+def _is_dropped(member):
+    return isinstance(member, str) and member == "drop"
+
+
+def named_members(given, seed, reserved=()):
     """Names and unfitted members of a stack, with seeds where they have none.
+
+    Parameters
+    ----------
+    given : list of (str, estimator)
+        "drop" in place of an estimator leaves it out.
+    seed : int
+    reserved : container of str, default=()
+        Names that no member may have.
 
     Raises
     ------
     InvalidParameterError
-        It is no list of pairs of a name and a regressor, or names repeat.
+        It is no list of pairs of a name and a regressor, or a name cannot be.
     """
-    good = isinstance(given, list | tuple) and all(
-        isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], str)
-        for pair in given
-    )
-    if not (good and given) or not all(
-        hasattr(member, "__sklearn_tags__") and is_regressor(member) for _, member in given
-    ):
+    good = isinstance(given, list | tuple) and all(_is_member(pair) for pair in given)
+    if not good or all(_is_dropped(member) for _, member in given):
         raise InvalidParameterError(
             "The 'estimators' parameter of StackingDistributionRegressor must be a list of "
             f"(str, regressor) pairs, at least one. Got {given!r} instead."
@@ -86,10 +106,18 @@ def named_members(given, seed):
         raise InvalidParameterError(
             f"The names in 'estimators' must all differ. Got {names!r} instead."
         )
+    if any("__" in name or name in reserved for name in names):
+        raise InvalidParameterError(
+            "The names in 'estimators' must have no '__' and not be those of parameters of the "
+            f"stack. Got {names!r} instead."
+        )
     seeds = np.random.RandomState(seed).randint(2**31 - 1, size=len(given))
-    return names, [
-        with_seed(member, s, only_unset=True) for (_, member), s in zip(given, seeds, strict=True)
-    ]
+    members = {
+        name: with_seed(member, own, only_unset=True)
+        for (name, member), own in zip(given, seeds, strict=True)
+        if not _is_dropped(member)
+    }
+    return list(members), list(members.values())
 
 
 def weight_keyword(member, sample_weight):

@@ -342,7 +342,13 @@ def test_weights_of_rows_count_in_the_fits_and_in_the_score():
         ({"estimators": []}, "'estimators' parameter .* at least one"),
         ({"estimators": [("a", "b")]}, "'estimators' parameter"),
         ({"estimators": [*LINES, LINES[0]]}, "names in 'estimators' must all differ"),
+        ({"estimators": [("a", Ridge)]}, "'estimators' parameter"),
+        ({"estimators": [("a", "drop")]}, "'estimators' parameter .* at least one"),
+        ({"estimators": Ridge()}, "'estimators' parameter"),
+        ({"estimators": [("a__b", Ridge())]}, "must have no '__'"),
+        ({"estimators": [("cv", Ridge())]}, "not be those of parameters of the stack"),
         ({"objective": "mse"}, "'objective' parameter"),
+        ({"cv": []}, "'cv' parameter .* a fold with rows"),
         ({"cv": [([0, 1], [2]), ([0], [2])]}, "no row into two test folds"),
     ],
 )
@@ -350,6 +356,52 @@ def test_bad_parameters_are_named(parameters, told):
     X, y = data(20)
     with pytest.raises(ValueError, match=told):
         StackingDistributionRegressor(**{"estimators": LINES, **parameters}).fit(X, y)
+
+
+def test_members_and_their_parameters_by_name():
+    X, y = data(60)
+    model = StackingDistributionRegressor([("a", Ridge()), ("b", BayesianRidge())], cv=3)
+    assert model.get_params()["a__alpha"] == 1.0
+    assert "a" not in model.get_params(deep=False)
+    assert StackingDistributionRegressor().get_params()["estimators"] is None
+    grid = {"a__alpha": [0.1, 1e6], "b": [Mean(), "drop"]}
+    search = GridSearchCV(model, grid, scoring=crps_scorer, cv=2, error_score="raise").fit(X, y)
+    assert search.best_params_["a__alpha"] == 0.1
+    assert model.estimators[0][1].alpha == 1.0
+    without = clone(model).set_params(b="drop", random_state=0).fit(X, y)
+    alone = StackingDistributionRegressor([("a", Ridge())], cv=3, random_state=0).fit(X, y)
+    assert without.names_ == ["a"]
+    np.testing.assert_array_equal(without.predict_interval(X), alone.predict_interval(X))
+
+
+def test_folds_as_masks_and_folds_without_weight():
+    X, y = data(60)
+    fold = np.arange(60) // 20
+    masks = [(fold != f, fold == f) for f in range(3)]
+    numbers = [(np.flatnonzero(train), np.flatnonzero(test)) for train, test in masks]
+    given, expected = [
+        StackingDistributionRegressor(LINES, cv=cv, random_state=0).fit(X, y)
+        for cv in (masks, numbers)
+    ]
+    np.testing.assert_array_equal(given.cv_log_densities_, expected.cv_log_densities_)
+    # The rows of the last fold have no weight: nothing is to be predicted there.
+    model = StackingDistributionRegressor(LINES, cv=numbers, random_state=0)
+    model.fit(X, y, 1.0 * (fold < 2))
+    assert model.n_splits_ == 2
+    assert np.isfinite(model.cv_log_densities_[:, fold < 2]).all()
+
+
+def test_a_constant_has_one_unit_whatever_rounding_leaves():
+    for value in (0.1, 0.5, -1e8 / 3):
+        assert TargetSpread(np.full(30, value)).std == 1.0
+        assert TargetSpread(np.full(30, value), np.full(30, 0.3)).std == 1.0
+
+
+def test_targets_whose_squares_no_float_holds_are_refused():
+    X, y = data(30)
+    for scale in (1e-170, 1e170):
+        with pytest.raises(ValueError, match=r"y has a standard deviation .* multiply y"):
+            StackingDistributionRegressor(LINES).fit(X, scale * y)
 
 
 def test_one_row_has_nobody_to_judge_it():
