@@ -1,7 +1,10 @@
 """The parts of a function of many inputs: each input's own effect, and the smooth rest."""
 
+from numbers import Integral
+
 import numpy as np
 
+from skbayesnn._validation import Interval
 from skbayesnn.plotting._axes import part_with, pyplot
 
 _COLUMNS = 3
@@ -66,7 +69,7 @@ class PartialEffectsDisplay:
             are of the inputs that the network itself sees.
         X : array-like of shape (n_rows, n_features)
             As a rule the training rows: effects are about their means over these rows.
-        features : array-like of int or str, default=None
+        features : int, str or array-like of them, default=None
             The inputs to draw, by their numbers or names, in this order; by default the six with
             the largest shares of the variance.
         coverage : float, default=0.9
@@ -93,6 +96,7 @@ class PartialEffectsDisplay:
         names = [str(name) for name in names]
         effects = network.partial_effects(X, coverage=coverage)
         if features is not None:
+            features = [features] if isinstance(features, str | Integral) else features
             features = [_number_of(feature, names) for feature in features]
         return cls(effects, X, names, features).plot(ax=ax)
 
@@ -147,9 +151,9 @@ def _number_of(feature, names):
         if feature not in names:
             raise ValueError(f"features: there is no input {feature!r}. Inputs are {names}.")
         return names.index(feature)
-    if not 0 <= feature < len(names):
-        raise ValueError(f"features: there are {len(names)} inputs, and no number {feature}.")
-    return feature
+    if feature not in Interval(Integral, 0, len(names) - 1):
+        raise ValueError(f"features: there are {len(names)} inputs, and no number {feature!r}.")
+    return int(feature)
 
 
 def _panels(n_panels, ax):
