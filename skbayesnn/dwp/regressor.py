@@ -9,7 +9,12 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, FloatArray, Schedule, Seed
-from skbayesnn._validation import InvalidParameterError, check_parameters, check_sample_weight
+from skbayesnn._validation import (
+    InvalidParameterError,
+    check_n_samples,
+    check_parameters,
+    check_sample_weight,
+)
 from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.dwp.fitting import Training
 from skbayesnn.dwp.plan import REGRESSION_CONSTRAINTS
@@ -18,6 +23,9 @@ from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.numerics.workers import Workers
 from skbayesnn.predictive import PredictiveMixture
+
+MAX_JOINT_ROWS = 10_000
+"""Rows of joint draws: their covariance takes gigabytes beyond."""
 
 
 class DeepWishartRegressor(
@@ -375,7 +383,8 @@ class DeepWishartRegressor(
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            The cost is the cube of their number for each draw of the Gram matrices in use.
+            At most 10,000: the cost is the cube of their number for each draw of the Gram matrices
+            in use, the memory 24 bytes times its square.
         n_samples : int, default=1
         random_state : int, RandomState instance or None, default=0
 
@@ -387,9 +396,18 @@ class DeepWishartRegressor(
         Raises
         ------
         ValueError
-            The model has several targets.
+            The model has several targets, there are too many rows, or ``n_samples`` is no positive
+            integer.
         """
         self._refuse_several_targets("sample_y")
+        check_n_samples(n_samples)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        if len(X) > MAX_JOINT_ROWS:
+            raise ValueError(
+                f"sample_y draws the function jointly over the rows of X: up to {MAX_JOINT_ROWS} "
+                f"of them, but there are {len(X)}. Use fewer, or "
+                "predict_distribution(X).sample(n_samples) for draws that are independent from row "
+                "to row."
+            )
         generator = spawn_generators(random_state, 1)[0]
         return self._model.sample(X, generator, n_samples)
