@@ -22,6 +22,9 @@ BLOCK = 2000
 CACHE_BYTES = 2**29
 """Memory for the roots of all draws; where they take more, each call computes them anew."""
 
+MAX_JOINT_ROWS = 10_000
+"""Rows of joint draws: their covariance takes gigabytes beyond."""
+
 
 class _Output:
     """Joint draws, from what subclasses know of a draw of the hidden layers."""
@@ -39,7 +42,19 @@ class _Output:
         Returns
         -------
         samples : ndarray of shape (n, n_samples)
+
+        Raises
+        ------
+        ValueError
+            If there are more than :data:`MAX_JOINT_ROWS` rows.
         """
+        if len(X) > MAX_JOINT_ROWS:
+            raise ValueError(
+                f"sample_y draws the function jointly over the rows of X: up to {MAX_JOINT_ROWS} "
+                f"of them, but there are {len(X)}. Use fewer, or "
+                "predict_distribution(X).sample(n_samples) for draws that are independent from row "
+                "to row."
+            )
         samples = np.empty((len(X), n_samples))
         run = Pass(self.sizes, self.sizes.views(self.theta), X, self.noise)
         chosen = generator.integers(run.n_draws, size=n_samples)

@@ -24,9 +24,6 @@ from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.numerics.workers import Workers
 from skbayesnn.predictive import PredictiveMixture
 
-MAX_JOINT_ROWS = 10_000
-"""Rows of joint draws: their covariance takes gigabytes beyond."""
-
 
 class DeepWishartRegressor(
     CallbackSupportMixin, Training, ProbabilisticRegressorMixin, RegressorMixin, BaseEstimator
@@ -402,12 +399,5 @@ class DeepWishartRegressor(
         self._refuse_several_targets("sample_y")
         check_n_samples(n_samples)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        if len(X) > MAX_JOINT_ROWS:
-            raise ValueError(
-                f"sample_y draws the function jointly over the rows of X: up to {MAX_JOINT_ROWS} "
-                f"of them, but there are {len(X)}. Use fewer, or "
-                "predict_distribution(X).sample(n_samples) for draws that are independent from row "
-                "to row."
-            )
         generator = spawn_generators(random_state, 1)[0]
         return self._model.sample(X, generator, n_samples)
