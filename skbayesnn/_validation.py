@@ -194,6 +194,17 @@ def check_n_samples(n_samples):
         raise ValueError(f"n_samples must be a positive int. Got {n_samples!r} instead.")
 
 
+def check_joint_rows(n_rows, most):
+    """Raise a ValueError for more rows than a function can be drawn at jointly."""
+    if n_rows > most:
+        raise ValueError(
+            f"sample_y draws the function jointly over the rows of X: up to {most} of "
+            f"them, but there are {n_rows}. Use fewer rows, or "
+            "predict_distribution(X).sample(n_samples) for draws that are independent from row to "
+            "row."
+        )
+
+
 def location_and_scale(values, name, weights=None):
     """Mean and standard deviation of each column; 1 for the deviation of a constant one.
 

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg import lapack
 from scipy.optimize import minimize_scalar
 
+from skbayesnn._validation import check_joint_rows
 from skbayesnn.dwp.collapsed import JITTER, SPARSE_JITTER
 from skbayesnn.dwp.factors import cholesky, inverse, warn_of_jitter
 from skbayesnn.dwp.kernels import squared_exponential
@@ -48,13 +49,7 @@ class _Output:
         ValueError
             If there are more than :data:`MAX_JOINT_ROWS` rows.
         """
-        if len(X) > MAX_JOINT_ROWS:
-            raise ValueError(
-                f"sample_y draws the function jointly over the rows of X: up to {MAX_JOINT_ROWS} "
-                f"of them, but there are {len(X)}. Use fewer, or "
-                "predict_distribution(X).sample(n_samples) for draws that are independent from row "
-                "to row."
-            )
+        check_joint_rows(len(X), MAX_JOINT_ROWS)
         samples = np.empty((len(X), n_samples))
         run = Pass(self.sizes, self.sizes.views(self.theta), X, self.noise)
         chosen = generator.integers(run.n_draws, size=n_samples)

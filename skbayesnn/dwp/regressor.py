@@ -380,7 +380,7 @@ class DeepWishartRegressor(
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            At most 10,000: the cost is the cube of their number for each draw of the Gram matrices
+            Up to 10,000: the cost is the cube of their number for each draw of the Gram matrices
             in use, the memory 24 bytes times its square.
         n_samples : int, default=1
         random_state : int, RandomState instance or None, default=0

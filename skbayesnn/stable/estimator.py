@@ -385,10 +385,11 @@ class StableNNRegressor(
         Raises
         ------
         ValueError
-            If the exact cells of two inputs are used and the training rows and X have more
-            than 1000 distinct rows together: the time of a draw grows as their square.
-            ``predict_distribution(X).sample(n_samples)`` takes any number of rows, each
-            drawn by itself.
+            If ``n_samples`` is no positive integer; with the exact cells of two inputs, if the
+            training rows and X have more than 1000 distinct rows together; with additive cells
+            and up to 2000 training rows, if X has more than 5000: time and memory of a draw grow
+            faster than their square. ``predict_distribution(X).sample(n_samples)`` takes any
+            number of rows, each drawn by itself.
         """
         check_is_fitted(self, "noise_variance_draws_")
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)

@@ -300,8 +300,8 @@ def test_joint_draws(output):
     assert model.sample_y(new).shape == (4, 1)
     with pytest.raises(ValueError, match=r"n_samples must be a positive int. Got 0"):
         model.sample_y(new, 0)
-    with pytest.raises(ValueError, match=r"up to 10000 of them, but there are 10001. Use fewer"):
-        model.sample_y(np.repeat(new[:1], 10_001, axis=0))
+    with pytest.raises(ValueError, match="up to 10000 of them, but there are 10001"):
+        model.sample_y(np.arange(20_002.0).reshape(-1, 2))
 
 
 @pytest.mark.parametrize("output", ["exact", "sparse"])
