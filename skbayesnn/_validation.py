@@ -1,5 +1,6 @@
-"""Checks of constructor parameters and of weights, made in ``fit`` and worded as scikit-learn
-words its own; the location and scale of data, with a check that its squares can be held.
+"""Checks of constructor parameters, of weights and of what predictions are asked for, worded as
+scikit-learn words its own; the location and scale of data, with a check that its squares can be
+held.
 
 scikit-learn's framework for parameters is private, so these few lines stand in for it.
 """
@@ -192,6 +193,53 @@ def check_n_samples(n_samples):
     """Raise a ValueError for what is no number of draws."""
     if n_samples not in positive(Integral):
         raise ValueError(f"n_samples must be a positive int. Got {n_samples!r} instead.")
+
+
+def check_levels(q):
+    """Quantile levels as an array of one dimension.
+
+    Parameters
+    ----------
+    q : array-like of shape (n_quantiles,) or float
+
+    Returns
+    -------
+    levels : ndarray of shape (n_quantiles,)
+
+    Raises
+    ------
+    ValueError
+        If there is none, or one is not in (0, 1).
+    """
+    levels = np.atleast_1d(np.asarray(q, dtype=np.float64))
+    if levels.ndim != 1 or levels.size == 0 or not ((levels > 0) & (levels < 1)).all():
+        raise ValueError(
+            "quantiles must be a number in the range (0, 1) or a list of such numbers. "
+            f"Got {q!r} instead."
+        )
+    return levels
+
+
+def central_levels(coverage):
+    """Levels of the ends of central intervals.
+
+    Parameters
+    ----------
+    coverage : float
+
+    Returns
+    -------
+    levels : tuple of two floats
+        (1 - coverage)/2 and (1 + coverage)/2.
+
+    Raises
+    ------
+    ValueError
+        If ``coverage`` is not in (0, 1).
+    """
+    if not (isinstance(coverage, Real) and 0 < coverage < 1):
+        raise ValueError(f"coverage must be in the range (0, 1). Got {coverage!r} instead.")
+    return 0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage
 
 
 def check_joint_rows(n_rows, most):

@@ -9,8 +9,8 @@ from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 from skbayesnn._blocks import in_blocks
 from skbayesnn._safety import VersionStampMixin
 from skbayesnn._typing import ArrayLike, FloatArray, Seed
-from skbayesnn._validation import Options, check_n_samples
-from skbayesnn.predictive import PredictiveMixture, central_levels, check_levels
+from skbayesnn._validation import Options, central_levels, check_levels, check_n_samples
+from skbayesnn.predictive import PredictiveMixture
 
 POINT_ESTIMATES = [Options(("mean", "median"))]
 """What ``point_estimate`` may be."""

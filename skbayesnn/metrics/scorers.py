@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from skbayesnn._typing import ArrayLike
+from skbayesnn._validation import central_levels, check_levels
 from skbayesnn.base import score_rows
 from skbayesnn.metrics.scores import (
     interval_coverage,
@@ -16,7 +17,7 @@ from skbayesnn.metrics.scores import (
     mean_pinball_loss,
     weighted_mean,
 )
-from skbayesnn.predictive import PredictiveMixture, central_levels, check_levels
+from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.training.members import final_step, one_inside
 
 

@@ -4,9 +4,9 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from skbayesnn._typing import ArrayLike
-from skbayesnn._validation import positive_weights
+from skbayesnn._validation import central_levels, check_levels, positive_weights
 from skbayesnn.base import check_distribution, check_observations
-from skbayesnn.predictive import PredictiveMixture, central_levels, check_levels
+from skbayesnn.predictive import PredictiveMixture
 
 
 def mean_log_predictive_density(

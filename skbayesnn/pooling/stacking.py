@@ -382,6 +382,13 @@ class StackingDistributionRegressor(
         self.weights_[kept] = found
         return kept
 
+    def _check_table(self, X):
+        """Raise for a table that is not like that of the fit; members check what it holds."""
+        check_is_fitted(self)
+        if getattr(X, "ndim", 2) == 1:
+            check_array(X)  # which says how to reshape it
+        validate_data(self, X, skip_check_array=True, reset=False)
+
     def member_weights(self, X: ArrayLike) -> FloatArray:
         """Weight of each member at each row.
 
@@ -394,8 +401,7 @@ class StackingDistributionRegressor(
         weights : ndarray of shape (n_samples, n_members)
             ``weights_`` in each row, unless weights vary with the inputs.
         """
-        check_is_fitted(self)
-        validate_data(self, X, skip_check_array=True, reset=False)
+        self._check_table(X)
         n_rows = X.shape[0] if hasattr(X, "shape") else len(np.asarray(X))
         weights = np.tile(self.weights_, (n_rows, 1))
         if self._varying is not None:
@@ -421,8 +427,5 @@ class StackingDistributionRegressor(
         distribution : PredictiveMixture
             With the components of all members that have a weight.
         """
-        check_is_fitted(self)
-        if getattr(X, "ndim", 2) == 1:
-            check_array(X)  # which says how to reshape it
-        validate_data(self, X, skip_check_array=True, reset=False)
+        self._check_table(X)
         return super().predict_distribution(X)

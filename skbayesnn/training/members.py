@@ -6,8 +6,9 @@ from contextlib import contextmanager
 
 import numpy as np
 from sklearn import get_config
-from sklearn.base import clone, is_regressor
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from skbayesnn._validation import InvalidParameterError
@@ -72,7 +73,11 @@ def _is_member(pair):
     if not (isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], str)):
         return False
     member = pair[1]
-    return is_regressor(member) if is_estimator(member) else _is_dropped(member)
+    if not is_estimator(member):
+        return _is_dropped(member)
+    kind = get_tags(member).estimator_type
+    # Some regressors from elsewhere, such as NGBoost's, do not say that they are.
+    return kind == "regressor" or (kind is None and hasattr(member, "predict"))
 
 
 def _is_dropped(member):

@@ -19,7 +19,7 @@ from sklearn.ensemble import (
     StackingRegressor,
 )
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
-from sklearn.linear_model import BayesianRidge, LinearRegression, Ridge
+from sklearn.linear_model import BayesianRidge, LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
@@ -167,6 +167,26 @@ def test_kinds_of_members(member, kind, refit):
     model = StackingDistributionRegressor([("one", member)], cv=3, refit=refit).fit(X, y)
     assert model.failures_ == {}
     assert np.isfinite(model.predict_interval(X)).all()
+
+
+class Modest(BaseEstimator):
+    """A regressor that does not say that it is one."""
+
+    def fit(self, X, y):
+        self.mean_ = np.mean(y)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.mean_)
+
+
+def test_a_regressor_need_not_say_that_it_is_one():
+    X, y = data(60)
+    members = [("a", Modest()), ("b", make_pipeline(StandardScaler(), Modest()))]
+    model = StackingDistributionRegressor(members, cv=3, random_state=0).fit(X, y)
+    assert model.failures_ == {}
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D array"):
+        model.member_weights(X[0])
 
 
 class Column(LinearRegression):
@@ -343,6 +363,8 @@ def test_weights_of_rows_count_in_the_fits_and_in_the_score():
         ({"estimators": [("a", "b")]}, "'estimators' parameter"),
         ({"estimators": [*LINES, LINES[0]]}, "names in 'estimators' must all differ"),
         ({"estimators": [("a", Ridge)]}, "'estimators' parameter"),
+        ({"estimators": [("a", LogisticRegression())]}, "'estimators' parameter"),
+        ({"estimators": [("a", StandardScaler())]}, "'estimators' parameter"),
         ({"estimators": [("a", "drop")]}, "'estimators' parameter .* at least one"),
         ({"estimators": Ridge()}, "'estimators' parameter"),
         ({"estimators": [("a__b", Ridge())]}, "must have no '__'"),
