@@ -1,5 +1,6 @@
-"""Checks of constructor parameters and of weights, made in ``fit`` and worded as scikit-learn
-words its own; the location and scale of data, with a check that its squares can be held.
+"""Checks of constructor parameters, of weights and of what predictions are asked for, worded as
+scikit-learn words its own; the location and scale of data, with a check that its squares can be
+held.
 
 scikit-learn's framework for parameters is private, so these few lines stand in for it.
 """
@@ -120,14 +121,14 @@ LEAST_MEAN_WEIGHT = 0.1
 """Weights with a smaller mean, such as those that sum to one, deserve a question."""
 
 
-def check_sample_weight(sample_weight, X):
-    """Rows that have a weight, and their weights: a weight of k is k equal rows, of 0 no row.
+def positive_weights(sample_weight, X):
+    """Rows that have a weight, and their weights, of whatever sum.
 
     Parameters
     ----------
     sample_weight : array-like of shape (n_samples,), or None
         None is a weight of one for each row.
-    X : array-like of shape (n_samples, n_features)
+    X : array-like of shape (n_samples, ...)
 
     Returns
     -------
@@ -138,13 +139,8 @@ def check_sample_weight(sample_weight, X):
     Raises
     ------
     ValueError
-        If a weight is negative or not finite, their sum is below :data:`LEAST_TOTAL_WEIGHT`, or
-        their number is another than that of the rows.
-
-    Warns
-    -----
-    UserWarning
-        If the mean of the positive weights is below :data:`LEAST_MEAN_WEIGHT`.
+        If a weight is negative or not finite, all are zero, or their number is another than that
+        of the rows.
     """
     if sample_weight is None:
         return slice(None), np.ones(len(X))
@@ -157,7 +153,25 @@ def check_sample_weight(sample_weight, X):
     if not (weights > 0).any():
         raise ValueError("Every sample_weight is zero: at least one weight must be positive.")
     rows = slice(None) if (weights > 0).all() else np.flatnonzero(weights)
-    weights = weights[rows]
+    return rows, weights[rows]
+
+
+def check_sample_weight(sample_weight, X):
+    """As :func:`positive_weights`, for a fit: a weight of k is k equal rows, of 0 no row.
+
+    Raises
+    ------
+    ValueError
+        Also if their sum is below :data:`LEAST_TOTAL_WEIGHT`.
+
+    Warns
+    -----
+    UserWarning
+        If the mean of the positive weights is below :data:`LEAST_MEAN_WEIGHT`.
+    """
+    rows, weights = positive_weights(sample_weight, X)
+    if sample_weight is None:
+        return rows, weights
     total, advice = weights.sum(), "Multiply sample_weight by a constant so that its mean is 1"
     if total < LEAST_TOTAL_WEIGHT:
         raise ValueError(
@@ -173,6 +187,70 @@ def check_sample_weight(sample_weight, X):
             stacklevel=3,
         )
     return rows, weights
+
+
+def check_n_samples(n_samples):
+    """Raise a ValueError for what is no number of draws."""
+    if n_samples not in positive(Integral):
+        raise ValueError(f"n_samples must be a positive int. Got {n_samples!r} instead.")
+
+
+def check_levels(q):
+    """Quantile levels as an array of one dimension.
+
+    Parameters
+    ----------
+    q : array-like of shape (n_quantiles,) or float
+
+    Returns
+    -------
+    levels : ndarray of shape (n_quantiles,)
+
+    Raises
+    ------
+    ValueError
+        If there is none, or one is not in (0, 1).
+    """
+    levels = np.atleast_1d(np.asarray(q, dtype=np.float64))
+    if levels.ndim != 1 or levels.size == 0 or not ((levels > 0) & (levels < 1)).all():
+        raise ValueError(
+            "quantiles must be a number in the range (0, 1) or a list of such numbers. "
+            f"Got {q!r} instead."
+        )
+    return levels
+
+
+def central_levels(coverage):
+    """Levels of the ends of central intervals.
+
+    Parameters
+    ----------
+    coverage : float
+
+    Returns
+    -------
+    levels : tuple of two floats
+        (1 - coverage)/2 and (1 + coverage)/2.
+
+    Raises
+    ------
+    ValueError
+        If ``coverage`` is not in (0, 1).
+    """
+    if not (isinstance(coverage, Real) and 0 < coverage < 1):
+        raise ValueError(f"coverage must be in the range (0, 1). Got {coverage!r} instead.")
+    return 0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage
+
+
+def check_joint_rows(n_rows, most):
+    """Raise a ValueError for more rows than a function can be drawn at jointly."""
+    if n_rows > most:
+        raise ValueError(
+            f"sample_y draws the function jointly over the rows of X: up to {most} of "
+            f"them, but there are {n_rows}. Use fewer rows, or "
+            "predict_distribution(X).sample(n_samples) for draws that are independent from row to "
+            "row."
+        )
 
 
 def location_and_scale(values, name, weights=None):

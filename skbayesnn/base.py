@@ -3,13 +3,14 @@
 from typing import Literal, overload
 
 import numpy as np
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
 from skbayesnn._blocks import in_blocks
 from skbayesnn._safety import VersionStampMixin
 from skbayesnn._typing import ArrayLike, FloatArray, Seed
-from skbayesnn._validation import Options
-from skbayesnn.predictive import PredictiveMixture, central_levels, check_levels
+from skbayesnn._validation import Options, central_levels, check_levels, check_n_samples
+from skbayesnn.predictive import PredictiveMixture
 
 POINT_ESTIMATES = [Options(("mean", "median"))]
 """What ``point_estimate`` may be."""
@@ -235,10 +236,11 @@ class ProbabilisticRegressorMixin(VersionStampMixin):
         Raises
         ------
         ValueError
-            With several targets, whose mixtures do not say how they depend on each other.
+            With several targets, whose mixtures do not say how they depend on each other, or if
+            ``n_samples`` is no positive integer.
         """
         self._refuse_several_targets("sample_y")
-        return self.predict_distribution(X).sample(n_samples, random_state)
+        return sample_rows(self.predict_distribution, X, n_samples, random_state)
 
     def log_predictive_density(self, X: ArrayLike, y: ArrayLike) -> FloatArray:
         """Log predictive density of observations, in nats, for y in its own units.
@@ -262,6 +264,26 @@ class ProbabilisticRegressorMixin(VersionStampMixin):
         """
         self._refuse_several_targets("log_predictive_density")
         return score_rows(self.predict_distribution, PredictiveMixture.logpdf, X, y)
+
+
+def sample_rows(predict_distribution, X, n_samples, random_state):
+    """Draw from the distribution of each row, a block of rows at a time.
+
+    Parameters
+    ----------
+    predict_distribution : callable
+        From rows to their :class:`~skbayesnn.predictive.PredictiveMixture`.
+    X : array-like of shape (n_rows, n_features)
+    n_samples : int
+    random_state : int, RandomState instance or None
+
+    Returns
+    -------
+    draws : ndarray of shape (n_rows, n_samples)
+    """
+    check_n_samples(n_samples)
+    rng = check_random_state(random_state)
+    return in_blocks(lambda _, rows: predict_distribution(rows).sample(n_samples, rng), X)
 
 
 def score_rows(predict_distribution, row_score, X, y):

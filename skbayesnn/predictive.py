@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 
 from skbayesnn import _mixtures as mixtures
 from skbayesnn._typing import ArrayLike, FloatArray, Seed
+from skbayesnn._validation import central_levels, check_levels, check_n_samples
 
 # More than rounding leaves in the sum of any number of weights.
 _MAX_WEIGHT_ERROR = 1e-8
@@ -319,7 +320,13 @@ class PredictiveMixture:
         Returns
         -------
         draws : ndarray of shape (n_rows, n_samples)
+
+        Raises
+        ------
+        ValueError
+            If ``n_samples`` is no positive integer.
         """
+        check_n_samples(n_samples)
         rng = check_random_state(random_state)
         shape = (len(self), n_samples)
         cumulative = np.cumsum(np.broadcast_to(self.weights, self.means.shape), axis=1)
@@ -373,50 +380,3 @@ def linear_pool(mixtures, weights):
 def _plain(a):
     """A plain array that can be written to: kernels are compiled once, for those only."""
     return np.require(a, np.float64, ["C", "W", "E"])
-
-
-def check_levels(q):
-    """Quantile levels as an array of one dimension.
-
-    Parameters
-    ----------
-    q : array-like of shape (n_quantiles,) or float
-
-    Returns
-    -------
-    levels : ndarray of shape (n_quantiles,)
-
-    Raises
-    ------
-    ValueError
-        If there is none, or one is not in (0, 1).
-    """
-    levels = np.atleast_1d(np.asarray(q, dtype=np.float64))
-    if levels.ndim != 1 or levels.size == 0 or not ((levels > 0) & (levels < 1)).all():
-        raise ValueError(
-            "quantiles must be a number in the range (0, 1) or a list of such numbers. "
-            f"Got {q!r} instead."
-        )
-    return levels
-
-
-def central_levels(coverage):
-    """Levels of the ends of central intervals.
-
-    Parameters
-    ----------
-    coverage : float
-
-    Returns
-    -------
-    levels : tuple of two floats
-        (1 - coverage)/2 and (1 + coverage)/2.
-
-    Raises
-    ------
-    ValueError
-        If ``coverage`` is not in (0, 1).
-    """
-    if not (isinstance(coverage, Real) and 0 < coverage < 1):
-        raise ValueError(f"coverage must be in the range (0, 1). Got {coverage!r} instead.")
-    return 0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage

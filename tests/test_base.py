@@ -127,6 +127,14 @@ def test_bad_coverage_and_observations(model, data):
         model.log_predictive_density(X, np.column_stack([y, y]))
 
 
+@pytest.mark.parametrize("n_samples", [0, -1, 2.5, True, None])
+def test_bad_numbers_of_draws(model, data, n_samples):
+    X = data[0]
+    for draw in (lambda n: model.sample_y(X, n), model.predict_distribution(X).sample):
+        with pytest.raises(ValueError, match=r"n_samples must be a positive int. Got"):
+            draw(n_samples)
+
+
 def test_everything_needs_a_fit(data):
     X, y = data
     model = BayesianLinear()
@@ -182,6 +190,11 @@ def test_many_rows_are_predicted_in_blocks(model, data, monkeypatch, container):
     predict = model.predict_distribution
     model.predict_distribution = lambda rows: sizes.append(len(rows)) or predict(rows)
     got = [model.predict(X), *model.predict(X, return_std=True), model.predict_interval(X)]
+    # Draws come block by block: other ones, of as many rows, and the same again from a seed.
+    draws = model.sample_y(X, 4)
+    assert draws.shape == (60, 4)
+    assert np.unique(draws).size == 240
+    np.testing.assert_array_equal(draws, model.sample_y(X, 4))
     assert max(sizes) == 7
     for a, b in zip(got, expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12)

@@ -136,6 +136,10 @@ def test_bad_score_arguments():
         metrics.IntervalScorer("best")
     with pytest.raises(ValueError, match="coverage must be"):
         metrics.IntervalScorer(coverage=90)
+    with pytest.raises(ValueError, match="quantiles must be a number in the range"):
+        metrics.PinballScorer((0.0, 0.5))
+    with pytest.raises(ValueError, match=r"sign must be 1 or -1. Got 'loss'"):
+        metrics.DistributionScorer(PredictiveMixture.crps, "loss")
 
 
 def test_scorers_are_scores_with_greater_better(model, data):
@@ -179,6 +183,15 @@ def test_a_weight_is_so_many_rows_in_every_scorer(model, data):
         weighted = scorer(model, X, y, sample_weight=WEIGHTS)
         assert weighted == pytest.approx(scorer(model, X[again], y[again]), rel=1e-12), name
         assert weighted != scorer(model, X, y), name
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("factor", [1e-6, 1e6])
+def test_only_ratios_of_weights_count_in_scores(model, data, factor):
+    for name, scorer in SCORERS.items():
+        expected = scorer(model, *data, sample_weight=WEIGHTS)
+        scaled = scorer(model, *data, sample_weight=factor * WEIGHTS)
+        assert scaled == pytest.approx(expected, rel=1e-12), name
 
 
 @pytest.mark.parametrize(
@@ -272,6 +285,10 @@ def test_a_search_that_ends_a_pipeline(data):
     inner = GridSearchCV(make_pipeline(StandardScaler(), BayesianLinear()), {}, cv=2)
     nested = make_pipeline(StandardScaler(), inner).fit(X, y)
     assert metrics.crps_scorer(nested, X, y) == pytest.approx(expected, rel=1e-10)
+    # The search may end a pipeline that ends a pipeline.
+    assert metrics.crps_scorer(make_pipeline("passthrough", pipeline), X, y) == expected
+    alone = make_pipeline(make_pipeline(search)).fit(scaled, y)
+    assert metrics.crps_scorer(alone, scaled, y) == expected
 
 
 @pytest.mark.parametrize("routing", [False, True])
@@ -282,7 +299,7 @@ def test_other_estimators_are_refused_clearly(data, scorer, routing):
     with sklearn.config_context(enable_metadata_routing=routing):
         for estimator in (line, make_pipeline(StandardScaler(), line), searched):
             name = type(estimator).__name__
-            with pytest.raises(TypeError, match=f"{name} cannot be scored by this scorer"):
+            with pytest.raises(TypeError, match=f"predict of {name} does not take"):
                 scorer(estimator.fit(*data), *data)
 
 

@@ -258,6 +258,11 @@ class DeepWishartClassifier(
         with Workers(self.n_jobs) as workers:
             return self._model.probabilities(X, workers)
 
+    def predict_log_proba(self, X: ArrayLike) -> FloatArray:
+        """Logarithm of :meth:`predict_proba`; (n_samples, n_classes)."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict the most probable class.
 

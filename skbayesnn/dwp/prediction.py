@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg import lapack
 from scipy.optimize import minimize_scalar
 
+from skbayesnn._validation import check_joint_rows
 from skbayesnn.dwp.collapsed import JITTER, SPARSE_JITTER
 from skbayesnn.dwp.factors import cholesky, inverse, warn_of_jitter
 from skbayesnn.dwp.kernels import squared_exponential
@@ -21,6 +22,9 @@ BLOCK = 2000
 """Rows that prediction handles at a time."""
 CACHE_BYTES = 2**29
 """Memory for the roots of all draws; where they take more, each call computes them anew."""
+
+MAX_JOINT_ROWS = 10_000
+"""Rows of joint draws: their covariance takes gigabytes beyond."""
 
 
 class _Output:
@@ -39,7 +43,13 @@ class _Output:
         Returns
         -------
         samples : ndarray of shape (n, n_samples)
+
+        Raises
+        ------
+        ValueError
+            If there are more than :data:`MAX_JOINT_ROWS` rows.
         """
+        check_joint_rows(len(X), MAX_JOINT_ROWS)
         samples = np.empty((len(X), n_samples))
         run = Pass(self.sizes, self.sizes.views(self.theta), X, self.noise)
         chosen = generator.integers(run.n_draws, size=n_samples)

@@ -9,7 +9,12 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, FloatArray, Schedule, Seed
-from skbayesnn._validation import InvalidParameterError, check_parameters, check_sample_weight
+from skbayesnn._validation import (
+    InvalidParameterError,
+    check_n_samples,
+    check_parameters,
+    check_sample_weight,
+)
 from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.dwp.fitting import Training
 from skbayesnn.dwp.plan import REGRESSION_CONSTRAINTS
@@ -389,7 +394,8 @@ class DeepWishartRegressor(
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            The cost is the cube of their number for each draw of the Gram matrices in use.
+            Up to 10,000: the cost is the cube of their number for each draw of the Gram matrices
+            in use, the memory 24 bytes times its square.
         n_samples : int, default=1
         random_state : int, RandomState instance or None, default=0
 
@@ -401,9 +407,11 @@ class DeepWishartRegressor(
         Raises
         ------
         ValueError
-            The model has several targets.
+            The model has several targets, there are too many rows, or ``n_samples`` is no positive
+            integer.
         """
         self._refuse_several_targets("sample_y")
+        check_n_samples(n_samples)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         generator = spawn_generators(random_state, 1)[0]
         return self._model.sample(X, generator, n_samples)

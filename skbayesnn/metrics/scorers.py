@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator
-from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from skbayesnn._typing import ArrayLike
+from skbayesnn._validation import central_levels, check_levels
 from skbayesnn.base import score_rows
 from skbayesnn.metrics.scores import (
     interval_coverage,
@@ -17,7 +17,8 @@ from skbayesnn.metrics.scores import (
     mean_pinball_loss,
     weighted_mean,
 )
-from skbayesnn.predictive import PredictiveMixture, central_levels
+from skbayesnn.predictive import PredictiveMixture
+from skbayesnn.training.members import final_step, one_inside
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,10 @@ class DistributionScorer(_Scorer):
     row_score: Callable
     sign: int = 1
 
+    def __post_init__(self):
+        if self.sign not in (1, -1):
+            raise ValueError(f"sign must be 1 or -1. Got {self.sign!r}.")
+
     def __call__(self, estimator, X, y, sample_weight=None):
         """Score predictions of y at X; TypeError where ``predict`` has no distribution."""
 
@@ -101,6 +106,9 @@ class PinballScorer(_Scorer):
     """
 
     quantiles: tuple = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+    def __post_init__(self):
+        check_levels(self.quantiles)
 
     def __call__(self, estimator, X, y, sample_weight=None):
         """Score predictions of y at X; TypeError where ``predict`` has no quantiles."""
@@ -148,20 +156,18 @@ class IntervalScorer(_Scorer):
 
 def predict_with(estimator: BaseEstimator, X: ArrayLike, **keyword: Any) -> Any:
     """Predict with a keyword, by the best estimator where a search is given or ends a pipeline."""
-    if isinstance(estimator, Pipeline) and hasattr(estimator[-1], "best_estimator_"):
-        for _, transformer in estimator.steps[:-1]:
-            X = X if transformer in (None, "passthrough") else transformer.transform(X)
-        estimator = estimator[-1]
+    inner = estimator
+    while hasattr(final_step(inner), "best_estimator_"):
+        inner, X = one_inside(inner, X)
     try:
-        return getattr(estimator, "best_estimator_", estimator).predict(X, **keyword)
+        return inner.predict(X, **keyword)
     except TypeError as error:
         # The words of Python for a function, and of scikit-learn's metadata routing.
         if "got an unexpected keyword" not in str(error) and "got unexpected arg" not in str(error):
             raise
         raise TypeError(
-            f"{type(estimator).__name__} cannot be scored by this scorer: its predict does "
-            f"not take {next(iter(keyword))!r}. Use a regressor of skbayesnn, or a pipeline "
-            "that ends in one."
+            f"The predict of {type(estimator).__name__} does not take {next(iter(keyword))!r}. Use "
+            "a regressor of skbayesnn, or a pipeline or search that ends in one."
         ) from error
 
 

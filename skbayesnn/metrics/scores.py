@@ -4,9 +4,9 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from skbayesnn._typing import ArrayLike
-from skbayesnn._validation import check_sample_weight
+from skbayesnn._validation import central_levels, check_levels, positive_weights
 from skbayesnn.base import check_distribution, check_observations
-from skbayesnn.predictive import PredictiveMixture, central_levels, check_levels
+from skbayesnn.predictive import PredictiveMixture
 
 
 def mean_log_predictive_density(
@@ -262,6 +262,6 @@ def _check_interval(interval):
 
 
 def weighted_mean(scores, sample_weight):
-    """Mean of the scores of rows; ``sample_weight`` as everywhere, None for equal weights."""
-    rows, weights = check_sample_weight(sample_weight, scores)
+    """Mean of the scores of rows; only ratios of ``sample_weight`` count, None is equal weights."""
+    rows, weights = positive_weights(sample_weight, scores)
     return float(np.average(scores[rows], weights=weights))

@@ -1,12 +1,12 @@
 """What the displays share: where to draw, and which inputs and predictions to draw."""
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
 from skbayesnn.base import check_observations
 from skbayesnn.metrics.scorers import predict_with
 from skbayesnn.predictive import PredictiveMixture
+from skbayesnn.training.members import one_inside
 
 
 def pyplot():
@@ -34,8 +34,14 @@ def distribution_of(estimator, X):
     return distribution
 
 
-def part_with(attribute, estimator, kind):
+def part_with(attribute, estimator, kind, X=None):
     """The fitted estimator with an attribute: this one, or what a pipeline or search ends in.
+
+    Returns
+    -------
+    part : estimator
+    X : array-like or None
+        As that part sees it.
 
     Raises
     ------
@@ -44,15 +50,14 @@ def part_with(attribute, estimator, kind):
     """
     check_is_fitted(estimator)
     while not hasattr(estimator, attribute):
-        last = estimator[-1] if isinstance(estimator, Pipeline) else None
-        inner = getattr(estimator, "best_estimator_", last)
+        inner, X = one_inside(estimator, X)
         if inner is None:
             raise TypeError(
                 f"{type(estimator).__name__} has no {attribute}: use a fitted {kind}, or a "
                 "pipeline that ends in one."
             )
         estimator = inner
-    return estimator
+    return estimator, X
 
 
 def single_feature(X):

@@ -1,9 +1,12 @@
 """Calibration of predictive distributions: the probability integral transform, two ways."""
 
+from numbers import Integral
+
 import numpy as np
 from scipy.stats import binom
 
-from skbayesnn.base import check_observations
+from skbayesnn._validation import positive
+from skbayesnn.base import check_distribution, check_observations
 from skbayesnn.plotting._axes import distribution_of, get_axes
 
 _RANGE_LABEL = "95 % if calibrated"
@@ -113,6 +116,7 @@ class CalibrationDisplay:
         -------
         display : CalibrationDisplay
         """
+        check_distribution(distribution)
         pit = distribution.cdf(check_observations(y_true, len(distribution)))
         return cls(pit, name=name).plot(kind=kind, n_bins=n_bins, ax=ax)
 
@@ -134,6 +138,8 @@ class CalibrationDisplay:
         """
         if kind not in ("pit", "reliability"):
             raise ValueError(f"kind must be 'pit' or 'reliability'. Got {kind!r} instead.")
+        if n_bins not in positive(Integral):
+            raise ValueError(f"n_bins must be a positive int. Got {n_bins!r} instead.")
         self.ax_ = get_axes(ax)
         self.figure_ = self.ax_.figure
         self.bars_ = self.line_ = None

@@ -1,7 +1,11 @@
 """Predictive densities: a curve for each of a few rows, or an image along one feature."""
 
+from numbers import Integral
+
 import numpy as np
 
+from skbayesnn._validation import Interval
+from skbayesnn.base import check_distribution
 from skbayesnn.plotting._axes import check_x, check_y, distribution_of, get_axes, single_feature
 
 _MAX_CURVES = 10
@@ -109,6 +113,9 @@ class PredictiveDensityDisplay:
         -------
         display : PredictiveDensityDisplay
         """
+        check_distribution(distribution)
+        if n_points not in Interval(Integral, 2, None, "left"):
+            raise ValueError(f"n_points must be an int, at least 2. Got {n_points!r} instead.")
         n = len(distribution)
         if n > _MAX_CURVES and x is None:
             raise ValueError(

@@ -56,7 +56,7 @@ class DepthPosteriorDisplay:
         TypeError
             If the estimator has no posterior of its depth.
         """
-        network = part_with("depth_posterior_", estimator, "UDNClassifier or UDNRegressor")
+        network, _ = part_with("depth_posterior_", estimator, "UDNClassifier or UDNRegressor")
         return cls(network.depth_posterior_).plot(ax=ax)
 
     def plot(self, *, ax=None):

@@ -1,9 +1,10 @@
 """The parts of a function of many inputs: each input's own effect, and the smooth rest."""
 
-import numpy as np
-from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
+from numbers import Integral
 
+import numpy as np
+
+from skbayesnn._validation import Interval
 from skbayesnn.plotting._axes import part_with, pyplot
 
 _COLUMNS = 3
@@ -72,7 +73,7 @@ class PartialEffectsDisplay:
             panels show the inputs that the network itself sees.
         X : array-like of shape (n_rows, n_features)
             As a rule the training rows: effects are about their means over these rows.
-        features : array-like of int or str, default=None
+        features : int, str or array-like of them, default=None
             The inputs to draw, by their numbers or names, in this order; by default the six with
             the largest shares of the variance.
         coverage : float, default=0.9
@@ -92,20 +93,14 @@ class PartialEffectsDisplay:
             If the network was fitted with other cells, a feature is not there, or the number of
             axes is wrong.
         """
-        check_is_fitted(estimator)
-        network = part_with("partial_effects", estimator, "StableNNRegressor")
-        while estimator is not network:
-            if isinstance(estimator, Pipeline):
-                X = estimator[:-1].transform(X)
-                estimator = estimator[-1]
-            else:
-                estimator = estimator.best_estimator_
+        network, X = part_with("partial_effects", estimator, "StableNNRegressor", X)
         names = getattr(
             network, "feature_names_in_", [f"x{i}" for i in range(network.n_features_in_)]
         )
         names = [str(name) for name in names]
         effects = network.partial_effects(X, coverage=coverage)
         if features is not None:
+            features = [features] if isinstance(features, str | Integral) else features
             features = [_number_of(feature, names) for feature in features]
         return cls(effects, X, names, features).plot(ax=ax)
 
@@ -160,9 +155,9 @@ def _number_of(feature, names):
         if feature not in names:
             raise ValueError(f"features: there is no input {feature!r}. Inputs are {names}.")
         return names.index(feature)
-    if not 0 <= feature < len(names):
-        raise ValueError(f"features: there are {len(names)} inputs, and no number {feature}.")
-    return feature
+    if feature not in Interval(Integral, 0, len(names) - 1):
+        raise ValueError(f"features: there are {len(names)} inputs, and no number {feature!r}.")
+    return int(feature)
 
 
 def _panels(n_panels, ax):

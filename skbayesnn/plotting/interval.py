@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from skbayesnn.base import check_distribution
 from skbayesnn.plotting._axes import check_x, check_y, distribution_of, get_axes, single_feature
 
 
@@ -114,7 +115,10 @@ class PredictionIntervalDisplay:
         -------
         display : PredictionIntervalDisplay
         """
+        check_distribution(distribution)
         coverages = tuple(np.atleast_1d(coverages).tolist())
+        if not coverages:
+            raise ValueError("coverages must have at least one number in the range (0, 1).")
         display = cls(
             distribution.quantile(0.5)[:, 0],
             np.stack([distribution.interval(coverage) for coverage in coverages]),

@@ -63,7 +63,7 @@ class StackingWeightsDisplay:
         TypeError
             If the estimator is no stack of predictive distributions.
         """
-        stack = part_with("cv_log_densities_", estimator, "StackingDistributionRegressor")
+        stack, _ = part_with("cv_log_densities_", estimator, "StackingDistributionRegressor")
         densities = stack.cv_log_densities_
         scored = np.isfinite(densities)
         sums = np.where(scored, densities, 0.0).sum(axis=1)

@@ -20,6 +20,7 @@ import inspect
 
 import numpy as np
 
+from skbayesnn.metrics.scorers import predict_with
 from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.training.members import final_step
 
@@ -36,11 +37,11 @@ _GROUPS, _ROWS_A_GROUP = 10, 50
 regressor's errors."""
 
 
-def kind_of(estimator):
-    """How a member predicts: "distribution", "std", "quantiles" or "point"."""
-    step = final_step(estimator)
-    step = getattr(step, "best_estimator_", getattr(step, "estimator", step))
-    step = final_step(step)
+def kind_of(member):
+    """How a fitted member predicts: "distribution", "std", "quantiles" or "point"."""
+    step = final_step(member)
+    while hasattr(step, "best_estimator_"):
+        step = final_step(step.best_estimator_)
     if hasattr(step, "predict_distribution"):
         return "distribution"
     taken = inspect.signature(step.predict).parameters
@@ -54,7 +55,9 @@ class TargetSpread:
 
     def __init__(self, y, sample_weight=None):
         self.mean = float(np.average(y, weights=sample_weight))
-        self.std = float(np.sqrt(np.average((y - self.mean) ** 2, weights=sample_weight))) or 1.0
+        self.std = float(np.sqrt(np.average((y - self.mean) ** 2, weights=sample_weight)))
+        if self.std <= 1e-14 * np.abs(y).max():  # a constant's is rounding error
+            self.std = 1.0
         self.n_rows = len(y) if sample_weight is None else float(np.sum(sample_weight))
 
     def smooth(self, values, n_known):
@@ -143,13 +146,19 @@ class MemberLaw:
         """The predictive distribution at X."""
         kind = kind_of(self.member)
         if kind == "distribution":
-            return self.member.predict(X, return_distribution=True)
+            return predict_with(self.member, X, return_distribution=True)
         if kind == "std":
-            mean, std = self.member.predict(X, return_std=True)
+            mean, std = predict_with(self.member, X, return_std=True)
             mean, std = (np.asarray(v, dtype=np.float64).reshape(-1, 1) for v in (mean, std))
             return PredictiveMixture([1.0], mean, std**2)
         if kind == "quantiles":
-            values = np.asarray(self.member.predict(X, quantiles=list(LEVELS)), dtype=np.float64)
+            values = predict_with(self.member, X, quantiles=list(LEVELS))
+            values = np.asarray(values, dtype=np.float64)
             return self.spread.smooth(values, 0.1 * self.spread.n_rows)
-        values = self.errors.values(np.asarray(self.member.predict(X), dtype=np.float64))
+        values = self.errors.values(points_of(self.member, X))
         return self.spread.smooth(values, self.errors.n_errors)
+
+
+def points_of(member, X):
+    """Predictions of a point regressor, one a row."""
+    return np.asarray(member.predict(X), dtype=np.float64).reshape(-1)

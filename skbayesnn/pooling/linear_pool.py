@@ -1,14 +1,12 @@
 """Predictions of a linear pool of fitted members, Σ_k w_k f_k(y)."""
 
-from numbers import Integral
-
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from skbayesnn._typing import ArrayLike, FloatArray, Seed
-from skbayesnn._validation import N_JOBS, check_parameters, positive
-from skbayesnn.base import POINT_ESTIMATES, ProbabilisticRegressorMixin
+from skbayesnn._validation import N_JOBS, check_n_samples, check_parameters
+from skbayesnn.base import POINT_ESTIMATES, ProbabilisticRegressorMixin, sample_rows
 from skbayesnn.predictive import PredictiveMixture, linear_pool
 
 
@@ -67,8 +65,7 @@ class LinearPoolMixin(ProbabilisticRegressorMixin):
             With several targets, or if ``n_samples`` is no positive integer.
         """
         self._refuse_several_targets("sample_y")
-        if n_samples not in positive(Integral):
-            raise ValueError(f"n_samples must be a positive int. Got {n_samples!r} instead.")
+        check_n_samples(n_samples)
         rng = check_random_state(random_state)
         members, weights = self._pool(X)
         # Systematic sampling: equal steps through the cumulative weights, from a random start.
@@ -86,7 +83,7 @@ class LinearPoolMixin(ProbabilisticRegressorMixin):
             if hasattr(member, "sample_y"):
                 part = member.sample_y(X, len(columns), seed)
             else:
-                part = member.predict_distribution(X).sample(len(columns), seed)
+                part = sample_rows(member.predict_distribution, X, len(columns), seed)
             draws = np.empty((len(part), n_samples)) if draws is None else draws
             draws[:, columns] = np.where(own[:, columns], part, draws[:, columns])
         return draws[:, rng.permutation(n_samples)]

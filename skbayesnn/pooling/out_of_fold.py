@@ -9,7 +9,7 @@ from sklearn.model_selection import check_cv
 from skbayesnn._blocks import take_rows
 from skbayesnn._validation import InvalidParameterError
 from skbayesnn.pooling.default_members import default_splitter
-from skbayesnn.pooling.laws import ErrorLaw, MemberLaw, TargetSpread, kind_of
+from skbayesnn.pooling.laws import ErrorLaw, MemberLaw, TargetSpread, kind_of, points_of
 from skbayesnn.pooling.weights import crps_matrix
 from skbayesnn.training.members import fit_member, recorded_warnings
 
@@ -27,7 +27,15 @@ def folds_of(cv, X, y, rows, seed):
         splits = [(rows[train], rows[test]) for train, test in splits]
     else:  # its numbers are those of all rows
         splits = check_cv(cv, y, classifier=False).split(X, y)
-        splits = [[part[np.isin(part, rows)] for part in map(np.asarray, s)] for s in splits]
+        # Rows as numbers or as masks; rows without weight are not there.
+        splits = [[np.arange(len(y))[part] for part in split] for split in splits]
+        splits = [[part[np.isin(part, rows)] for part in split] for split in splits]
+        splits = [(train, test) for train, test in splits if train.size and test.size]
+        if not splits:
+            raise InvalidParameterError(
+                "The 'cv' parameter of StackingDistributionRegressor must give a fold with rows "
+                f"of positive weight to fit to and to predict. Got {cv!r} instead."
+            )
     tests = np.concatenate([test for _, test in splits])
     if len(np.unique(tests)) < len(tests):
         raise InvalidParameterError(
@@ -82,7 +90,7 @@ def predict_fold(member, X, y, weights, train, test, keep, context, owner):
             fit_member(member, "fit", take_rows(X, train), y[train], train_weights, context, owner)
             rows = take_rows(X, test)
             if kind_of(member) == "point":
-                values = np.asarray(member.predict(rows), dtype=np.float64).reshape(len(test))
+                values = points_of(member, rows)
             else:
                 values = MemberLaw(member, spread).predict_distribution(rows)
     except Exception as error:  # whatever it is: it is reported, and the others go on
@@ -108,6 +116,11 @@ def fit_to_all(member, X, y, weights, context, owner):
     return member, said
 
 
+def are_points(folds):
+    """Whether a member predicts no more than points."""
+    return isinstance(folds[0].values, np.ndarray)
+
+
 def error_law(folds, tests, y, without=None):
     """The law of a point regressor's errors, perhaps without those of the rows that it judges.
 
@@ -130,7 +143,7 @@ def mixtures_of(folds, tests, y):
 
     With a single fold the two halves of its rows judge each other.
     """
-    if not isinstance(folds[0].values, np.ndarray):
+    if not are_points(folds):
         return [fold.values for fold in folds], tests
     if len(folds) == 1:
         only, rows = folds[0], tests[0]
@@ -150,7 +163,12 @@ def log_densities_of(folds, tests, y):
     ------
     ValueError
         A density is not finite.
+    Exception
+        What the member failed with.
     """
+    for fold in folds:
+        if isinstance(fold.values, Exception):
+            raise fold.values
     out = np.full(len(y), np.nan)
     for mixture, rows in zip(*mixtures_of(folds, tests, y), strict=True):
         out[rows] = mixture.logpdf(y[rows])

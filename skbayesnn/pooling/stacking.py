@@ -10,10 +10,11 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.base import MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import FitFailedWarning
 from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import (
     check_array,
@@ -26,15 +27,12 @@ from sklearn.utils.validation import (
 from skbayesnn._blocks import take_rows
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, FloatArray, Seed
-from skbayesnn._validation import (
-    BOOLEAN,
-    Options,
-    check_sample_weight,
-)
+from skbayesnn._validation import BOOLEAN, Options, check_sample_weight, location_and_scale
 from skbayesnn.pooling.default_members import default_members
-from skbayesnn.pooling.laws import MemberLaw, TargetSpread, kind_of
+from skbayesnn.pooling.laws import MemberLaw, TargetSpread
 from skbayesnn.pooling.linear_pool import LinearPoolMixin
 from skbayesnn.pooling.out_of_fold import (
+    are_points,
     error_law,
     fit_to_all,
     folds_of,
@@ -45,7 +43,7 @@ from skbayesnn.pooling.out_of_fold import (
 from skbayesnn.pooling.varying import VaryingWeights, number_columns
 from skbayesnn.pooling.weights import crps_weights, log_score_weights
 from skbayesnn.predictive import PredictiveMixture
-from skbayesnn.training.members import named_members, report_warnings, weight_keyword
+from skbayesnn.training.members import is_estimator, named_members, report_warnings, weight_keyword
 
 _LEAST_WEIGHT = 0.01
 """Members below are dropped, so that predictions stay fast."""
@@ -55,7 +53,7 @@ _ABOVE_FIT = 4
 
 
 class StackingDistributionRegressor(
-    CallbackSupportMixin, LinearPoolMixin, MetaEstimatorMixin, RegressorMixin, BaseEstimator
+    CallbackSupportMixin, LinearPoolMixin, MetaEstimatorMixin, RegressorMixin, _BaseComposition
 ):
     """Predictive distributions of several regressors, stacked into one.
 
@@ -72,8 +70,8 @@ class StackingDistributionRegressor(
     Parameters
     ----------
     estimators : list of (str, estimator) or None, default=None
-        Members with their names. None for a list that needs no choice, see
-        :func:`~skbayesnn.pooling.default_members.default_members`.
+        Members with their names; "drop" in place of one leaves it out. None for a list that needs
+        no choice, see :func:`~skbayesnn.pooling.default_members.default_members`.
     cv : int, cross-validation splitter, iterable of splits or None, default=None
         How the rows are put into folds. None means folds of rows in random order, whose number
         depends on the number of rows alone; see
@@ -176,12 +174,42 @@ class StackingDistributionRegressor(
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        members = [pair[-1] for pair in self.estimators or []]
-        # What is no estimator is refused by name in fit.
-        inner = [get_tags(m).input_tags for m in members if hasattr(m, "__sklearn_tags__")]
+        # What is no list of members is refused by name in fit.
+        pairs = self.estimators if isinstance(self.estimators, list | tuple) else []
+        members = [pair[-1] for pair in pairs if isinstance(pair, list | tuple) and pair]
+        inner = [get_tags(m).input_tags for m in members if is_estimator(m)]
         tags.input_tags.sparse = bool(inner) and all(t.sparse for t in inner)
         tags.input_tags.allow_nan = bool(inner) and all(t.allow_nan for t in inner)
         return tags
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters, and those of the members, ``forest`` and ``forest__max_depth``, by name.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Those of the members, too, where they are given.
+
+        Returns
+        -------
+        parameters : dict
+        """
+        return self._get_params("estimators", deep=deep)
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters, also a member by its name, or a parameter of a member.
+
+        Parameters
+        ----------
+        **parameters : dict
+            As :meth:`get_params` names them. A member may become "drop", which leaves it out.
+
+        Returns
+        -------
+        self : StackingDistributionRegressor
+        """
+        self._set_params("estimators", **parameters)
+        return self
 
     @with_callbacks
     @whole_or_not_at_all
@@ -222,6 +250,7 @@ class StackingDistributionRegressor(
             objective=[Options(("log_score", "crps"))], varying_weights=BOOLEAN, refit=BOOLEAN
         )
         X, y = self._validated(X, y)
+        location_and_scale(y, "y")  # which refuses what no density can be computed of
         weights = None
         rows, given = check_sample_weight(sample_weight, y)
         rows = np.arange(len(y))[rows]
@@ -230,7 +259,7 @@ class StackingDistributionRegressor(
             weights[rows] = given
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         given = default_members(len(rows)) if self.estimators is None else self.estimators
-        self.names_, members = named_members(given, seed)
+        self.names_, members = named_members(given, seed, reserved=self.get_params(deep=False))
         for member in members if weights is not None else []:
             weight_keyword(member, weights)
         splits = folds_of(self.cv, X, y, rows, seed)
@@ -250,8 +279,13 @@ class StackingDistributionRegressor(
             results[begin : begin + len(splits)] for begin in range(0, len(tasks), len(splits))
         ]
         said = [[fold.said for fold in of_member] for of_member in folds]
-        self.failures_ = {}
-        self.cv_log_densities_, failed = self._densities(folds, tests, y)
+        self.failures_, failed = {}, {}
+        self.cv_log_densities_ = np.full((len(folds), len(y)), np.nan)
+        for k, of_member in enumerate(folds):
+            try:
+                self.cv_log_densities_[k] = log_densities_of(of_member, tests, y)
+            except Exception as error:  # whatever a member fails with
+                failed[k] = error
         alive = self._leave_out(failed, range(len(members)))
         used = self._weigh(alive, folds, tests, X, y, weights)
         fitted = {}
@@ -272,7 +306,7 @@ class StackingDistributionRegressor(
         report_warnings(self.names_, said, stacklevel=_ABOVE_FIT)
         self._laws = []
         for k in used:
-            errors = error_law(folds[k], tests, y) if kind_of(members[k]) == "point" else None
+            errors = error_law(folds[k], tests, y) if are_points(folds[k]) else None
             fits = [(fitted[k], spread)] if self.refit else [f[1:3][::-1] for f in folds[k]]
             self._laws.append([MemberLaw(*fit, errors) for fit in fits])
         self.estimators_ = [[law.member for law in of_member] for of_member in self._laws]
@@ -302,20 +336,6 @@ class StackingDistributionRegressor(
         parent = root.subcontext(task_name=name, max_subtasks=n_tasks, sequential_subtasks=False)
         parent.call_on_fit_task_begin(estimator=self)
         return [parent.subcontext(task_name="member", task_id=i) for i in range(n_tasks)]
-
-    def _densities(self, folds, tests, y):
-        """Log densities of all members and rows, and the errors of those that failed."""
-        densities = np.full((len(folds), len(y)), np.nan)
-        failed = {}
-        for k, of_member in enumerate(folds):
-            errors = [fold.values for fold in of_member if isinstance(fold.values, Exception)]
-            try:
-                if errors:
-                    raise errors[0]
-                densities[k] = log_densities_of(of_member, tests, y)
-            except Exception as error:  # whatever a member fails with
-                failed[k] = error
-        return densities, failed
 
     def _leave_out(self, failed, members):
         """Report members that failed, and return the others; raise if there are none."""
@@ -362,6 +382,13 @@ class StackingDistributionRegressor(
         self.weights_[kept] = found
         return kept
 
+    def _check_table(self, X):
+        """Raise for a table that is not like that of the fit; members check what it holds."""
+        check_is_fitted(self)
+        if getattr(X, "ndim", 2) == 1:
+            check_array(X)  # which says how to reshape it
+        validate_data(self, X, skip_check_array=True, reset=False)
+
     def member_weights(self, X: ArrayLike) -> FloatArray:
         """Weight of each member at each row.
 
@@ -374,8 +401,7 @@ class StackingDistributionRegressor(
         weights : ndarray of shape (n_samples, n_members)
             ``weights_`` in each row, unless weights vary with the inputs.
         """
-        check_is_fitted(self)
-        validate_data(self, X, skip_check_array=True, reset=False)
+        self._check_table(X)
         n_rows = X.shape[0] if hasattr(X, "shape") else len(np.asarray(X))
         weights = np.tile(self.weights_, (n_rows, 1))
         if self._varying is not None:
@@ -401,8 +427,5 @@ class StackingDistributionRegressor(
         distribution : PredictiveMixture
             With the components of all members that have a weight.
         """
-        check_is_fitted(self)
-        if getattr(X, "ndim", 2) == 1:
-            check_array(X)  # which says how to reshape it
-        validate_data(self, X, skip_check_array=True, reset=False)
+        self._check_table(X)
         return super().predict_distribution(X)

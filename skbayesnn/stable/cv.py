@@ -36,7 +36,14 @@ from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.metrics import crps_scorer
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture
-from skbayesnn.stable.cv_fits import GridMember, evaluate, results_table, routed, warn_of_failures
+from skbayesnn.stable.cv_fits import (
+    GridMember,
+    best_index,
+    evaluate,
+    results_table,
+    routed,
+    warn_of_failures,
+)
 from skbayesnn.stable.estimator import StableNNRegressor
 from skbayesnn.stable.partitions.choice import kind_of_cells
 
@@ -218,6 +225,11 @@ class StableNNRegressorCV(
 
     def _scorer(self):
         default = crps_scorer.set_score_request(sample_weight=True)
+        if not (self.scoring is None or isinstance(self.scoring, str) or callable(self.scoring)):
+            raise InvalidParameterError(
+                "The 'scoring' parameter of StableNNRegressorCV must be a str, a callable or None. "
+                f"Got {self.scoring!r} instead."
+            )
         return check_scoring(self, default if self.scoring is None else self.scoring)
 
     def get_metadata_routing(self) -> MetadataRouter:
@@ -283,6 +295,7 @@ class StableNNRegressorCV(
         table, targets = validate_data(
             self, X, y, dtype=np.float64, order="C", y_numeric=True, ensure_min_samples=2
         )
+        targets = targets.astype(np.float64)
         weighted, weights = check_sample_weight(sample_weight, table)
         X, y = indexable(X, y)
         seed = self.random_state
@@ -294,6 +307,11 @@ class StableNNRegressorCV(
         to_splitter, to_scorer = routed(self, scorer, sample_weight, groups)
         folds = KFold(5, shuffle=True, random_state=seed) if self.cv is None else self.cv
         splits = list(check_cv(folds, y, classifier=False).split(X, y, **to_splitter))
+        if not splits:
+            raise InvalidParameterError(
+                "The 'cv' parameter of StableNNRegressorCV must give at least one fold. Got "
+                f"{self.cv!r} instead."
+            )
         # Decided on all rows: folds of fewer rows would be allowed what the refit is not.
         kind = kind_of_cells(self, table[weighted])
         member = self._member(GridMember, seed, n_jobs=1, cells=kind)
@@ -332,14 +350,10 @@ class StableNNRegressorCV(
         out = np.array(out, dtype=float).T.reshape(len(candidates), len(splits), 5)
         self.cv_results_ = results_table(candidates, out)
         self.n_splits_, self.scorer_ = len(splits), scorer
-        self.best_index_ = int(np.argmin(self.cv_results_["rank_test_score"]))
+        self.best_index_ = best_index(self.cv_results_, errors)
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
         self.best_params_ = candidates[self.best_index_]
         self.alpha_, self.nu_ = self.best_params_["alpha"], self.best_params_["nu"]
-        if np.isnan(self.best_score_):
-            raise ValueError(
-                "No (alpha, nu) has a score that is a number on every fold. Use another scoring."
-            )
         n_unconverged = int((out[..., -1] == 0.0).sum())
         if n_unconverged:
             warnings.warn(

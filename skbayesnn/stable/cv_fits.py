@@ -136,3 +136,26 @@ def results_table(candidates, out):
     results["rank_test_score"] = ranks.astype(np.int32)
     results["max_r_hat"] = r_hats.max(axis=1)
     return results
+
+
+def best_index(results, errors):
+    """Place of the candidate with the best mean score.
+
+    Parameters
+    ----------
+    results : dict of ndarray
+        From :func:`results_table`.
+    errors : list of (str or None)
+        Tracebacks of fits and scores that failed.
+
+    Raises
+    ------
+    ValueError
+        If no mean is a number.
+    """
+    best = int(np.argmin(results["rank_test_score"]))
+    if np.isnan(results["mean_test_score"][best]):
+        failed = [error.splitlines()[-1] for error in errors if error]
+        why = failed[0] if failed else "scores are NaN; use another scoring"
+        raise ValueError(f"No (alpha, nu) has a score that is a number on every fold: {why}")
+    return best

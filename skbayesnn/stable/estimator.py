@@ -1,7 +1,6 @@
 """``StableNNRegressor``: what a user sees of the stable network."""
 
 from copy import deepcopy
-from numbers import Integral
 from typing import Literal, Self
 
 import numpy as np
@@ -12,10 +11,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, FloatArray, Seed
 from skbayesnn._validation import (
+    check_n_samples,
     check_parameters,
     check_sample_weight,
     location_and_scale,
-    positive,
 )
 from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.random import spawn_generators
@@ -399,15 +398,15 @@ class StableNNRegressor(
         Raises
         ------
         ValueError
-            If the exact cells of two inputs are used and the training rows and X have more
-            than 1000 distinct rows together: the time of a draw grows as their square.
-            ``predict_distribution(X).sample(n_samples)`` takes any number of rows, each
-            drawn by itself.
+            If ``n_samples`` is no positive integer; with the exact cells of two inputs, if the
+            training rows and X have more than 1000 distinct rows together; with additive cells
+            and up to 2000 training rows, if X has more than 5000: time and memory of a draw grow
+            faster than their square. ``predict_distribution(X).sample(n_samples)`` takes any
+            number of rows, each drawn by itself.
         """
         check_is_fitted(self, "noise_variance_draws_")
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        if n_samples not in positive(Integral):
-            raise ValueError(f"n_samples must be a positive int. Got {n_samples!r} instead.")
+        check_n_samples(n_samples)
         (rng,) = spawn_generators(random_state, 1)
         noise = self.noise_variance_draws_
         rounds = -(-n_samples // noise.size)

@@ -6,16 +6,41 @@ from contextlib import contextmanager
 
 import numpy as np
 from sklearn import get_config
-from sklearn.base import clone, is_regressor
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from skbayesnn._validation import InvalidParameterError
 
 
 def final_step(estimator):
-    """The last step of a pipeline, or the estimator itself."""
-    return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    """The last step of a pipeline, through pipelines in it, or the estimator itself."""
+    while isinstance(estimator, Pipeline):
+        estimator = estimator.steps[-1][1]
+    return estimator
+
+
+def one_inside(estimator, X=None):
+    """What a search or pipeline comes down to, and X as that sees it.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted.
+    X : array-like or None, default=None
+        None where nothing is to be predicted.
+
+    Returns
+    -------
+    inner : estimator or None
+        The best estimator of a search, the last step of a pipeline; None of any other.
+    X : array-like or None
+    """
+    if isinstance(estimator, Pipeline):
+        moved = X is not None and len(estimator) > 1
+        return estimator[-1], estimator[:-1].transform(X) if moved else X
+    return getattr(estimator, "best_estimator_", None), X
 
 
 def with_seed(estimator, seed, *, only_unset=False):
@@ -38,21 +63,45 @@ def with_seed(estimator, seed, *, only_unset=False):
     return estimator.set_params(**seeds)
 
 
-def named_members(given, seed):
+def is_estimator(value):
+    """Whether this is an estimator, and no class of them."""
+    return hasattr(value, "__sklearn_tags__") and not isinstance(value, type)
+
+
+def _is_member(pair):
+    """Whether this is a name and a regressor, or a name and "drop"."""
+    if not (isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], str)):
+        return False
+    member = pair[1]
+    if not is_estimator(member):
+        return _is_dropped(member)
+    kind = get_tags(member).estimator_type
+    # Some regressors from elsewhere, such as NGBoost's, do not say that they are.
+    return kind == "regressor" or (kind is None and hasattr(member, "predict"))
+
+
+def _is_dropped(member):
+    return isinstance(member, str) and member == "drop"
+
+
+def named_members(given, seed, reserved=()):
     """Names and unfitted members of a stack, with seeds where they have none.
+
+    Parameters
+    ----------
+    given : list of (str, estimator)
+        "drop" in place of an estimator leaves it out.
+    seed : int
+    reserved : container of str, default=()
+        Names that no member may have.
 
     Raises
     ------
     InvalidParameterError
-        It is no list of pairs of a name and a regressor, or names repeat.
+        It is no list of pairs of a name and a regressor, or a name cannot be.
     """
-    good = isinstance(given, list | tuple) and all(
-        isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], str)
-        for pair in given
-    )
-    if not (good and given) or not all(
-        hasattr(member, "__sklearn_tags__") and is_regressor(member) for _, member in given
-    ):
+    good = isinstance(given, list | tuple) and all(_is_member(pair) for pair in given)
+    if not good or all(_is_dropped(member) for _, member in given):
         raise InvalidParameterError(
             "The 'estimators' parameter of StackingDistributionRegressor must be a list of "
             f"(str, regressor) pairs, at least one. Got {given!r} instead."
@@ -62,10 +111,18 @@ def named_members(given, seed):
         raise InvalidParameterError(
             f"The names in 'estimators' must all differ. Got {names!r} instead."
         )
+    if any("__" in name or name in reserved for name in names):
+        raise InvalidParameterError(
+            "The names in 'estimators' must have no '__' and not be those of parameters of the "
+            f"stack. Got {names!r} instead."
+        )
     seeds = np.random.RandomState(seed).randint(2**31 - 1, size=len(given))
-    return names, [
-        with_seed(member, s, only_unset=True) for (_, member), s in zip(given, seeds, strict=True)
-    ]
+    members = {
+        name: with_seed(member, own, only_unset=True)
+        for (name, member), own in zip(given, seeds, strict=True)
+        if not _is_dropped(member)
+    }
+    return list(members), list(members.values())
 
 
 def weight_keyword(member, sample_weight):
@@ -84,9 +141,14 @@ def weight_keyword(member, sample_weight):
             "members, or fit without weights."
         )
     # A pipeline takes what is for its last step by name, unless metadata is routed.
-    named = isinstance(member, Pipeline) and not get_config()["enable_metadata_routing"]
-    prefix = f"{member.steps[-1][0]}__" if named else ""
-    return {f"{prefix}sample_weight": sample_weight}
+    name = "sample_weight"
+    if not get_config()["enable_metadata_routing"]:
+        names = []
+        while isinstance(member, Pipeline):
+            names.append(member.steps[-1][0])
+            member = member.steps[-1][1]
+        name = "__".join([*names, name])
+    return {name: sample_weight}
 
 
 def fit_member(member, method, X, y, sample_weight=None, context=None, owner=None):

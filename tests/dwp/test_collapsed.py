@@ -298,6 +298,10 @@ def test_joint_draws(output):
     difference = (draws[0] - draws[2]).var()
     np.testing.assert_allclose(difference, 2 * model.noise_variance_, rtol=0.06)
     assert model.sample_y(new).shape == (4, 1)
+    with pytest.raises(ValueError, match=r"n_samples must be a positive int. Got 0"):
+        model.sample_y(new, 0)
+    with pytest.raises(ValueError, match="up to 10000 of them, but there are 10001"):
+        model.sample_y(np.arange(20_002.0).reshape(-1, 2))
 
 
 @pytest.mark.parametrize("output", ["exact", "sparse"])

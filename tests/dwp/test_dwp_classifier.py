@@ -38,6 +38,7 @@ def fitted():
 def test_predictions(fitted):
     X, y = thirds(300, seed=1)
     p = fitted.predict_proba(X)
+    np.testing.assert_array_equal(fitted.predict_log_proba(X), np.log(p))
     assert list(fitted.classes_) == ["a", "b", "c"]
     assert p.shape == (300, 3)
     np.testing.assert_allclose(p.sum(axis=1), 1.0)

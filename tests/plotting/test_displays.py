@@ -99,6 +99,29 @@ def test_density_curves_and_image(fitted):
     assert few.lines_[0].get_label().startswith("age = ")
 
 
+@pytest.mark.parametrize(
+    "draw",
+    [
+        PredictionIntervalDisplay.from_predictions,
+        PredictiveDensityDisplay.from_predictions,
+        lambda given: CalibrationDisplay.from_predictions(np.zeros(3), given),
+    ],
+)
+def test_what_is_no_distribution_is_refused(draw):
+    with pytest.raises(TypeError, match=r"Expected a PredictiveMixture. Got list"):
+        draw([normals(3)])
+
+
+def test_bad_numbers_are_named():
+    with pytest.raises(ValueError, match=r"n_points must be an int, at least 2. Got 0"):
+        PredictiveDensityDisplay.from_predictions(normals(3), n_points=0)
+    for bad in (0, 2.5):
+        with pytest.raises(ValueError, match=r"n_bins must be a positive int. Got"):
+            CalibrationDisplay.from_predictions(np.zeros(3), normals(3), n_bins=bad)
+    with pytest.raises(ValueError, match="coverages must have at least one number"):
+        PredictionIntervalDisplay.from_predictions(normals(3), coverages=[])
+
+
 def test_too_many_densities_are_refused():
     with pytest.raises(ValueError, match="choose up to 10 rows"):
         PredictiveDensityDisplay.from_predictions(normals(11))

@@ -55,6 +55,12 @@ def test_features_by_name_and_number_on_axes_that_are_given(model, data):
     display = PartialEffectsDisplay.from_estimator(model, data[0], features=["rate", 0], ax=axes)
     assert display.figure_ is figure
     assert [ax.get_xlabel() for ax in axes[:2]] == ["rate", "age"]
+    for alone in ("dose", 1, np.int64(1)):
+        display = PartialEffectsDisplay.from_estimator(model, data[0], features=alone)
+        assert [ax.get_xlabel() for ax in display.axes_[:-1]] == ["dose"]
+    for bad in (-1, 0.5, True):
+        with pytest.raises(ValueError, match=f"there are 3 inputs, and no number {bad}"):
+            PartialEffectsDisplay.from_estimator(model, data[0], features=[bad])
     with pytest.raises(ValueError, match="ax has 3 axes, but 2 panels"):
         PartialEffectsDisplay.from_estimator(model, data[0], features=[1], ax=axes)
     with pytest.raises(ValueError, match="no input 'height'"):
@@ -70,6 +76,10 @@ def test_a_pipeline_shows_what_the_network_sees(data):
     assert len(display.axes_) == 3
     scaled = pipe[0].transform(X)
     np.testing.assert_allclose(display.lines_[0].get_xdata(), np.unique(scaled[:, 1]))
+    # Or pipelines in a pipeline, or one of a single step.
+    for outer in (make_pipeline(pipe), make_pipeline("passthrough", pipe)):
+        again = PartialEffectsDisplay.from_estimator(outer, X)
+        assert again.lines_[0].get_xydata().tolist() == display.lines_[0].get_xydata().tolist()
 
 
 def test_other_estimators_have_no_effects(data):

@@ -12,13 +12,18 @@ from linear import BayesianLinear
 from scipy import stats
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import RandomForestRegressor
+from sklearn.ensemble import (
+    AdaBoostRegressor,
+    BaggingRegressor,
+    RandomForestRegressor,
+    StackingRegressor,
+)
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
-from sklearn.linear_model import BayesianRidge, LinearRegression, Ridge
+from sklearn.linear_model import BayesianRidge, LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skbayesnn import StackingDistributionRegressor
@@ -143,13 +148,73 @@ def test_errors_that_grow_with_the_prediction_are_followed():
     [
         (BayesianLinear(), "distribution"),
         (BayesianRidge(), "std"),
-        (make_pipeline(OneHotEncoder(), BayesianRidge()), "std"),
+        (make_pipeline(StandardScaler(), BayesianRidge()), "std"),
         (Quantiles(), "quantiles"),
+        (make_pipeline(StandardScaler(), make_pipeline(BayesianRidge())), "std"),
+        (GridSearchCV(BayesianRidge(), {"tol": [0.1, 0.01]}), "std"),
+        (make_pipeline(StandardScaler(), GridSearchCV(BayesianLinear(), {})), "distribution"),
         (LinearRegression(), "point"),
+        # Theirs do not pass keywords on to the regressors inside.
+        (BaggingRegressor(BayesianRidge(), 3), "point"),
+        (AdaBoostRegressor(n_estimators=3), "point"),
+        (StackingRegressor([("a", LinearRegression())]), "point"),
     ],
 )
-def test_kinds_of_members(member, kind):
-    assert kind_of(member) == kind
+@pytest.mark.parametrize("refit", [True, False])
+def test_kinds_of_members(member, kind, refit):
+    X, y = data(60)
+    assert kind_of(clone(member).fit(X, y)) == kind
+    model = StackingDistributionRegressor([("one", member)], cv=3, refit=refit).fit(X, y)
+    assert model.failures_ == {}
+    assert np.isfinite(model.predict_interval(X)).all()
+
+
+class Modest(BaseEstimator):
+    """A regressor that does not say that it is one."""
+
+    def fit(self, X, y):
+        self.mean_ = np.mean(y)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.mean_)
+
+
+def test_a_regressor_need_not_say_that_it_is_one():
+    X, y = data(60)
+    members = [("a", Modest()), ("b", make_pipeline(StandardScaler(), Modest()))]
+    model = StackingDistributionRegressor(members, cv=3, random_state=0).fit(X, y)
+    assert model.failures_ == {}
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D array"):
+        model.member_weights(X[0])
+
+
+class Column(LinearRegression):
+    """Predicts a column, as some regressors from elsewhere do."""
+
+    def predict(self, X):
+        return super().predict(X)[:, None]
+
+
+def test_points_may_be_a_column():
+    X, y = data(60)
+    flat, column = [
+        StackingDistributionRegressor([("m", member)], cv=3, random_state=0).fit(X, y)
+        for member in (LinearRegression(), Column())
+    ]
+    np.testing.assert_array_equal(column.predict_interval(X), flat.predict_interval(X))
+
+
+def test_weights_reach_the_last_step_of_pipelines_in_pipelines():
+    X, y = data(60)
+    weights = np.arange(60) % 3 + 1.0
+    nested = make_pipeline(StandardScaler(), make_pipeline(StandardScaler(), LinearRegression()))
+    flat = make_pipeline(StandardScaler(), LinearRegression())
+    fits = [
+        StackingDistributionRegressor([("m", member)], cv=3, random_state=0).fit(X, y, weights)
+        for member in (nested, flat)
+    ]
+    np.testing.assert_allclose(*[model.predict_interval(X) for model in fits], rtol=1e-9)
 
 
 @pytest.mark.parametrize("cv", [3, default_splitter(10_000, 0)])
@@ -297,7 +362,15 @@ def test_weights_of_rows_count_in_the_fits_and_in_the_score():
         ({"estimators": []}, "'estimators' parameter .* at least one"),
         ({"estimators": [("a", "b")]}, "'estimators' parameter"),
         ({"estimators": [*LINES, LINES[0]]}, "names in 'estimators' must all differ"),
+        ({"estimators": [("a", Ridge)]}, "'estimators' parameter"),
+        ({"estimators": [("a", LogisticRegression())]}, "'estimators' parameter"),
+        ({"estimators": [("a", StandardScaler())]}, "'estimators' parameter"),
+        ({"estimators": [("a", "drop")]}, "'estimators' parameter .* at least one"),
+        ({"estimators": Ridge()}, "'estimators' parameter"),
+        ({"estimators": [("a__b", Ridge())]}, "must have no '__'"),
+        ({"estimators": [("cv", Ridge())]}, "not be those of parameters of the stack"),
         ({"objective": "mse"}, "'objective' parameter"),
+        ({"cv": []}, "'cv' parameter .* a fold with rows"),
         ({"cv": [([0, 1], [2]), ([0], [2])]}, "no row into two test folds"),
     ],
 )
@@ -305,6 +378,52 @@ def test_bad_parameters_are_named(parameters, told):
     X, y = data(20)
     with pytest.raises(ValueError, match=told):
         StackingDistributionRegressor(**{"estimators": LINES, **parameters}).fit(X, y)
+
+
+def test_members_and_their_parameters_by_name():
+    X, y = data(60)
+    model = StackingDistributionRegressor([("a", Ridge()), ("b", BayesianRidge())], cv=3)
+    assert model.get_params()["a__alpha"] == 1.0
+    assert "a" not in model.get_params(deep=False)
+    assert StackingDistributionRegressor().get_params()["estimators"] is None
+    grid = {"a__alpha": [0.1, 1e6], "b": [Mean(), "drop"]}
+    search = GridSearchCV(model, grid, scoring=crps_scorer, cv=2, error_score="raise").fit(X, y)
+    assert search.best_params_["a__alpha"] == 0.1
+    assert model.estimators[0][1].alpha == 1.0
+    without = clone(model).set_params(b="drop", random_state=0).fit(X, y)
+    alone = StackingDistributionRegressor([("a", Ridge())], cv=3, random_state=0).fit(X, y)
+    assert without.names_ == ["a"]
+    np.testing.assert_array_equal(without.predict_interval(X), alone.predict_interval(X))
+
+
+def test_folds_as_masks_and_folds_without_weight():
+    X, y = data(60)
+    fold = np.arange(60) // 20
+    masks = [(fold != f, fold == f) for f in range(3)]
+    numbers = [(np.flatnonzero(train), np.flatnonzero(test)) for train, test in masks]
+    given, expected = [
+        StackingDistributionRegressor(LINES, cv=cv, random_state=0).fit(X, y)
+        for cv in (masks, numbers)
+    ]
+    np.testing.assert_array_equal(given.cv_log_densities_, expected.cv_log_densities_)
+    # The rows of the last fold have no weight: nothing is to be predicted there.
+    model = StackingDistributionRegressor(LINES, cv=numbers, random_state=0)
+    model.fit(X, y, 1.0 * (fold < 2))
+    assert model.n_splits_ == 2
+    assert np.isfinite(model.cv_log_densities_[:, fold < 2]).all()
+
+
+def test_a_constant_has_one_unit_whatever_rounding_leaves():
+    for value in (0.1, 0.5, -1e8 / 3):
+        assert TargetSpread(np.full(30, value)).std == 1.0
+        assert TargetSpread(np.full(30, value), np.full(30, 0.3)).std == 1.0
+
+
+def test_targets_whose_squares_no_float_holds_are_refused():
+    X, y = data(30)
+    for scale in (1e-170, 1e170):
+        with pytest.raises(ValueError, match=r"y has a standard deviation .* multiply y"):
+            StackingDistributionRegressor(LINES).fit(X, scale * y)
 
 
 def test_one_row_has_nobody_to_judge_it():

@@ -242,7 +242,11 @@ def test_progress_bar_shows_the_grid(capfd):
         ({"nus": (0.0,)}, r"'nus'.*in the range \(0, inf\)"),
         ({"cv": 1}, "k-fold cross-validation requires at least one train/test split"),
         ({"cv": 31}, "n_splits=31 greater than the number of samples"),
+        ({"cv": []}, "'cv' parameter.*at least one fold"),
         ({"scoring": "accuracy_of_taste"}, "scoring"),
+        ({"scoring": {"a": "r2"}}, "'scoring'.*a str, a callable or None"),
+        ({"input_scale": -1.0}, "'input_scale' parameter of StableNNRegressor must be"),
+        ({"likelihood": "student_t"}, "likelihood='student_t' is for cells='additive'"),
         ({"n_jobs": "all"}, "'n_jobs'.*StableNNRegressorCV"),
         ({"thin": 0}, "'thin'"),
     ],
@@ -259,7 +263,12 @@ def test_bad_input():
         short().predict(X)
     with pytest.raises(ValueError, match="NaN"):
         short().fit(np.where(X > 0, X, np.nan), y)
-    with pytest.raises(ValueError, match="score that is a number"):
+    with pytest.raises(ValueError, match="could not convert string to float"):
+        short().fit(X, np.full(30, "high"))
+    # One row is left to fit to: what a fit says of it is told.
+    with pytest.warns(FitFailedWarning), pytest.raises(ValueError, match=r"fold: .*minimum of 2"):
+        short(cv=2).fit(X[:2], y[:2])
+    with pytest.raises(ValueError, match="fold: scores are NaN; use another scoring"):
         short(scoring=lambda estimator, X, y: np.nan).fit(X, y)
     with pytest.raises(ValueError, match="features"):
         short((1.1,), (1.0,)).fit(X, y).predict(np.column_stack([X, X]))

@@ -11,10 +11,15 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.special import gammaincinv
 
+from skbayesnn._validation import check_joint_rows
 from skbayesnn.numerics.stable_laws import positive_stable_table
 from skbayesnn.stable.additive.dense import dense_kernel
 from skbayesnn.stable.partitions.base import Draws
 from skbayesnn.stable.samplers.line import MAX_LOG_VARIANCE
+
+MAX_JOINT_ROWS = 5000
+"""Distinct rows of joint draws where dense units are exact: the eigenvectors of what the training
+rows leave of their covariance take seconds up to there, and beyond minutes and gigabytes."""
 
 
 def student_scales(degrees, levels):
@@ -121,6 +126,8 @@ def draw_given_parts(partition, draws, X, rng):
         )
     if partition.basis is not None:
         rows, place = np.unique(X * partition.inverse_lengths, axis=0, return_inverse=True)
+        if partition.basis.exact:
+            check_joint_rows(len(rows), MAX_JOINT_ROWS)
         psi, _ = partition.basis.features(rows)
         g = psi @ draws.theta.T.astype(np.float64)
         if partition.basis.exact:

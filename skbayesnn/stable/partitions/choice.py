@@ -83,8 +83,8 @@ def _given_scale(estimator, n_features):
         good = False
     if not good:
         raise InvalidParameterError(
-            f"The 'input_scale' parameter of {type(estimator).__name__} must be a positive float, "
-            f"one for each of the {n_features} features, or 'evidence'. Got "
+            "The 'input_scale' parameter of StableNNRegressor must be a positive float, one for "
+            f"each of the {n_features} features, or 'evidence'. Got "
             f"{estimator.input_scale!r} instead."
         )
     return scale
@@ -123,6 +123,11 @@ def kind_of_cells(estimator, X):
             "Gibbs sampler: use activation='sign', move_units=False and sampler='gibbs', or "
             "cells='sampled'."
         )
+    if estimator.likelihood == "student_t" and kind != "additive":
+        raise ValueError(
+            "likelihood='student_t' is for cells='additive', which takes any number of inputs. "
+            "Use it, or likelihood='gaussian' or 'auto'."
+        )
     return kind
 
 
@@ -139,13 +144,7 @@ def make_prior(estimator, partition):
     -------
     prior : Prior
     """
-    likelihood, additive = estimator.likelihood, isinstance(partition, AdditiveCells)
-    if likelihood == "student_t" and not additive:
-        raise ValueError(
-            "likelihood='student_t' is for cells='additive', which takes any number of inputs. "
-            "Use it, or likelihood='gaussian' or 'auto'."
-        )
-    student = likelihood == "student_t" or (additive and likelihood == "auto")
+    student = isinstance(partition, AdditiveCells) and estimator.likelihood != "gaussian"
     alpha, nu, noise = estimator.alpha, estimator.nu, estimator.noise_variance
     if nu == "auto":
         nu = 1.0 if isinstance(partition, UnitCells) else "sample"

@@ -85,6 +85,17 @@ def test_joint_draws_agree_with_predictions(alpha):
     np.testing.assert_allclose(at, np.tile(levels, (6, 1)), atol=0.04)
 
 
+def test_joint_draws_of_many_rows():
+    X, y = table(20)
+    model = StableNNRegressor(**QUICK).fit(X, y)
+    many = np.random.default_rng(0).normal(size=(5001, 3))
+    with pytest.raises(ValueError, match="up to 5000 of them, but there are 5001"):
+        model.sample_y(many)
+    assert model.sample_y(np.tile(many[:10], (600, 1)), 2).shape == (6000, 2)
+    model.set_params(dense_units=False).fit(X, y)
+    assert np.isfinite(model.sample_y(many, 2)).all()
+
+
 def test_weights_of_many_sizes():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))
