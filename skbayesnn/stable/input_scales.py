@@ -16,8 +16,6 @@ and the scale λ_0 of the biases is sought, too: it is the sign that has no scal
 it is the squared exponential kernel, exp(-|λx - λx'|²/2) (Rahimi and Recht, 2007).
 """
 
-import warnings
-
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, lapack
 from scipy.optimize import minimize
@@ -25,6 +23,7 @@ from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
 
 from skbayesnn._validation import location_and_scale
+from skbayesnn._warnings import warn_user
 from skbayesnn.stable.partitions.base import distinct_rows
 from skbayesnn.stable.partitions.sampled import BIAS_SCALES
 
@@ -182,12 +181,11 @@ def best_scales(X, y, rng, activation="sign", sample_weight=None):
         options={"maxiter": _MAX_ITERATIONS},
     )
     if not found.success:
-        warnings.warn(
+        warn_user(
             f"The search for the input scales ended after {found.nit} steps without a maximum "
             f"({found.message.lower().rstrip('.')}). Give input_scale as numbers, or leave out "
             "inputs that repeat each other.",
             ConvergenceWarning,
-            stacklevel=2,
         )
     scales = np.exp(found.x[:-2])
     bias_scale = float(scales[n_features]) if activation == "erf" else BIAS_SCALES[activation]

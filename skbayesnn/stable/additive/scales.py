@@ -9,14 +9,13 @@ fitted at once, so that the length scales answer for what axis units leave over 
 all of y. The length scales are then held, while the chains sample everything else.
 """
 
-import warnings
-
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, lapack
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
 
+from skbayesnn._warnings import warn_user
 from skbayesnn.stable.additive.dense import radial
 from skbayesnn.stable.samplers.line import arc
 
@@ -120,11 +119,10 @@ def best_inverse_lengths(X, y, weights, rng):
     )  # fmt: skip
     # Status 1 is the limit of iterations: near enough for scales that are held anyway.
     if found.status > 1:
-        warnings.warn(
+        warn_user(
             f"The search for length scales of the dense units failed ({found.message}); they may "
             "be far from the best. Scale or transform the inputs, or set dense_units=False.",
             ConvergenceWarning,
-            stacklevel=2,
         )
     # Few digits: rounding errors of the data are not to choose among lengths as good.
     return np.array([float(f"{value:.3g}") for value in np.exp(found.x[:n_features])])
