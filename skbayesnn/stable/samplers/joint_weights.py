@@ -8,6 +8,8 @@ from math import log, sqrt
 import numpy as np
 from scipy.linalg import LinAlgError, lapack
 
+from skbayesnn.stable.gaussian_evidence import inverse_of
+
 
 def factor(system):
     """Lower Cholesky factor, exact or an error: jitter would be noise that the chain ignores."""
@@ -48,8 +50,7 @@ class JointByRows:
 
     def inverse(self):
         """(A'A + σ² I)⁻¹ at the noise variance that was set."""
-        inverse = lapack.dpotri(self.factor, lower=1)[0]
-        return np.tril(inverse) + np.tril(inverse, -1).T
+        return inverse_of(self.factor)
 
     def draw(self, rng):
         """Matheron's rule: a draw from the prior, corrected by what y says."""
