@@ -23,6 +23,14 @@ def factor(system):
     return lower
 
 
+def solved(lower, right, trans=0):
+    """Solve L x = b, or L' x = b, also without rows, as where no unit is drawn jointly.
+
+    LAPACK would print a complaint of those.
+    """
+    return lapack.dtrtrs(lower, right, lower=1, trans=trans)[0] if right.size else right
+
+
 class JointByRows:
     """Standardised weights z ~ N(0, I) given y = A'z + noise, by the n x n system.
 
@@ -45,7 +53,7 @@ class JointByRows:
         system = self.gram.copy()
         system.flat[:: system.shape[0] + 1] += noise
         self.factor = factor(system)
-        white, _ = lapack.dtrtrs(self.factor, self.y, lower=1)
+        white = solved(self.factor, self.y)
         return -np.log(np.diag(self.factor)).sum() - 0.5 * white @ white
 
     def inverse(self):
@@ -81,7 +89,7 @@ class JointByUnits:
         system = self.gram / noise
         system.flat[:: system.shape[0] + 1] += 1.0
         self.factor = factor(system)
-        self.white, _ = lapack.dtrtrs(self.factor, self.linear / noise, lower=1)
+        self.white = solved(self.factor, self.linear / noise)
         quadratic = self.y @ self.y / noise - self.white @ self.white
         log_determinant = np.log(np.diag(self.factor)).sum() + 0.5 * self.y.size * log(noise)
         return -log_determinant - 0.5 * quadratic
@@ -89,4 +97,4 @@ class JointByUnits:
     def draw(self, rng):
         """The posterior mean and a draw of the posterior's deviation in one solve."""
         z = self.white + rng.standard_normal(self.white.size)
-        return lapack.dtrtrs(self.factor, z, lower=1, trans=1)[0]
+        return solved(self.factor, z, trans=1)
