@@ -1,9 +1,9 @@
 """What keeps a user safe: pickles that know their version, fits that happen whole or not at all."""
 
 import functools
-import warnings
 
 import skbayesnn
+from skbayesnn._warnings import warn_user
 
 
 class VersionStampMixin:
@@ -16,12 +16,10 @@ class VersionStampMixin:
         state = dict(state)
         version = state.pop("_skbayesnn_version", "unknown")
         if version != skbayesnn.__version__:
-            warnings.warn(
+            warn_user(
                 f"This {type(self).__name__} was pickled by skbayesnn {version} and is read by "
                 f"{skbayesnn.__version__}: its predictions may be wrong or fail. Fit it again, or "
                 f"install skbayesnn {version}.",
-                UserWarning,
-                stacklevel=2,
             )
         super().__setstate__(state)
 

@@ -5,12 +5,13 @@ held.
 scikit-learn's framework for parameters is private, so these few lines stand in for it.
 """
 
-import warnings
 from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
+
+from skbayesnn._warnings import warn_user
 
 
 class InvalidParameterError(ValueError, TypeError):
@@ -179,12 +180,10 @@ def check_sample_weight(sample_weight, X):
             f"nothing could be learned. {advice}."
         )
     if total < LEAST_MEAN_WEIGHT * weights.size:
-        warnings.warn(
+        warn_user(
             f"sample_weight sums to {total:.2g}: a row of weight w counts as w rows, so that these "
             f"{weights.size} rows tell as much as {total:.2g}. {advice} if it says which rows "
             "matter more.",
-            UserWarning,
-            stacklevel=3,
         )
     return rows, weights
 

@@ -5,9 +5,12 @@ import pickle
 import numpy as np
 import pytest
 from quick import CLASSIFIERS, REGRESSORS
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
 
 import skbayesnn
+from skbayesnn import StableNNRegressor
 
 ESTIMATORS = [*CLASSIFIERS, *REGRESSORS]
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -73,3 +76,27 @@ def test_a_first_fit_that_is_interrupted_leaves_it_unfitted():
     with pytest.raises(NotFittedError):
         model.predict(data(20)[0])
     assert not hasattr(model, "n_features_in_")
+
+
+@pytest.mark.filterwarnings("always::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("wrapped", [False, True])
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=named)
+def test_warnings_name_the_line_of_the_user(estimator, wrapped):
+    X, y = data(40)
+    model = make_pipeline(clone(estimator)) if wrapped else clone(estimator)
+    key = f"{model.steps[0][0]}__sample_weight" if wrapped else "sample_weight"
+    with pytest.warns(UserWarning, match="Multiply sample_weight") as told:
+        model.fit(X, y, **{key: np.full(40, 1 / 40)})
+    # Weights that sum to one are asked about, and short chains do not converge.
+    ours = [warning for warning in told if "Multiply sample_weight" in str(warning.message)]
+    ours += [warning for warning in told if "chains may not" in str(warning.message)]
+    assert {warning.filename for warning in ours} == {__file__}
+
+
+def test_a_warning_of_effects_names_the_line_of_the_user():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    model = StableNNRegressor(n_warmup=5, n_posterior_draws=8, thin=1, random_state=0)
+    model.fit(X, X[:, 0])
+    with pytest.warns(UserWarning, match="for the parts of the function") as told:
+        model.partial_effects(X)
+    assert told[0].filename == __file__

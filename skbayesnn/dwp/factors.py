@@ -4,12 +4,13 @@ Matrices are small (hundreds of rows) and many, so every call goes straight to L
 BLAS. Factors are lower and in Fortran order, as LAPACK leaves them.
 """
 
-import warnings
 from functools import lru_cache
 
 import numpy as np
 from scipy.linalg import LinAlgError, blas, lapack
 from sklearn.exceptions import ConvergenceWarning
+
+from skbayesnn._warnings import warn_user
 
 MAX_JITTER = 1e-2
 """Largest jitter, as a part of the mean diagonal, before a factorisation is given up."""
@@ -69,15 +70,14 @@ def cholesky(matrix, jitter):
             )
 
 
-def warn_of_jitter(n_failures, stacklevel):
+def warn_of_jitter(n_failures):
     """Warn of factorisations that needed more jitter, where there were any."""
     if n_failures:
-        warnings.warn(
+        warn_user(
             f"A Gram matrix was numerically singular {n_failures} times; up to a hundredth of its "
             "diagonal was added. Lower 'n_inducing' or 'learning_rate', or remove rows of X that "
             "are nearly the same.",
             ConvergenceWarning,
-            stacklevel=stacklevel + 1,
         )
 
 

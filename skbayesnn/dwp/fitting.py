@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 
+from skbayesnn.dwp.factors import warn_of_jitter
 from skbayesnn.dwp.inference import Inference, SparseInference
 from skbayesnn.dwp.model import Model
 from skbayesnn.dwp.plan import make_plan
@@ -79,7 +80,7 @@ class Training:
                 callbacks=tasks,
             )
             self._record(record)
-            inference.warn(stacklevel=5)
+            warn_of_jitter(inference.n_failures)
             if record.stopped_by_callback:
                 break
 
@@ -116,7 +117,7 @@ class Training:
         self._adam = inference.adam
         self._record(record)
         self._publish()
-        inference.warn(stacklevel=4)
+        warn_of_jitter(inference.n_failures)
 
     def _record(self, record):
         self.loss_curve_ = self.loss_curve_ + record.losses

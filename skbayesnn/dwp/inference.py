@@ -4,7 +4,6 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from skbayesnn.dwp.collapsed import collapsed_loss_and_gradient
-from skbayesnn.dwp.factors import warn_of_jitter
 from skbayesnn.dwp.objective import loss_and_gradient
 from skbayesnn.dwp.prediction import ExactOutput, InducingOutput, SparseOutput
 from skbayesnn.dwp.sites import Sites
@@ -118,10 +117,6 @@ class Inference(GradientModel):
     def output(self, noise):
         """What predicts, as things stand."""
         return InducingOutput(self.sizes, self.theta, noise)
-
-    def warn(self, stacklevel):
-        """Warn of factorisations that needed more jitter."""
-        warn_of_jitter(self.n_failures, stacklevel + 1)
 
     def epoch(self, order, batch_size, rate):
         try:

@@ -58,7 +58,7 @@ class _Output:
             mean, explained, features = self._joint(d, run)
             prior = squared_exponential(features, features, run.p["log_heights"][-1])
             factor, _, n_failures = cholesky(prior - explained @ explained.T, 1e-9)
-            warn_of_jitter(n_failures, 2)
+            warn_of_jitter(n_failures)
             columns = chosen == d
             samples[:, columns] = mean[:, None] + factor @ normal[:, columns]
         return samples
@@ -226,7 +226,7 @@ class ExactOutput(_RowsOutput):
             noise_variance = np.exp(log_noise) + added
             covariance.ravel()[:: len(gram) + 1] += noise_variance / self.weights
             factor, _, n_failures = cholesky(covariance, 0.0)
-            warn_of_jitter(n_failures, 2)
+            warn_of_jitter(n_failures)
             weights[:, t] = lapack.dpotrs(factor, self.Y[:, t], lower=1)[0]
             roots.append(inverse(factor))
         return features, weights, roots
@@ -264,7 +264,7 @@ class SparseOutput(_RowsOutput):
         some = features[self.points]
         gram = squared_exponential(some, some, log_height)
         factor, _, n_failures = cholesky(gram, SPARSE_JITTER)
-        warn_of_jitter(n_failures, 2)
+        warn_of_jitter(n_failures)
         inv = inverse(factor)
         products, totals = 0.0, 0.0
         for i in range(0, len(features), BLOCK):

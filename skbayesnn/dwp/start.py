@@ -11,13 +11,12 @@
    few draws of the layers. An exact output has none.
 """
 
-import warnings
-
 import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
+from skbayesnn._warnings import warn_user
 from skbayesnn.dwp import wishart
 from skbayesnn.dwp.collapsed import evidence
 from skbayesnn.dwp.factors import cholesky, inverse
@@ -173,12 +172,11 @@ def fit_gaussian_process(X, Y, weights, generator, max_iter=100):
         if other is not None and (best is None or other.fun < best.fun - _LEAD):
             best = other
     if best is None:
-        warnings.warn(
+        warn_user(
             "The covariance of the rows is singular wherever training could start: it starts "
             "from length scales as long as the table is wide. Remove rows of X that are nearly "
             "the same.",
             ConvergenceWarning,
-            stacklevel=2,
         )
         return begin(1.0, np.exp(centre[1])), np.inf
     return best.x, float(best.fun)

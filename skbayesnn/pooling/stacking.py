@@ -5,7 +5,6 @@ Stacking of whole predictive distributions (Yao, Vehtari, Simpson and Gelman, Ba
 weights that vary with the inputs after Yao, Pirš, Vehtari and Gelman (Bayesian Analysis 2022).
 """
 
-import warnings
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -28,6 +27,7 @@ from skbayesnn._blocks import take_rows
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, FloatArray, Seed
 from skbayesnn._validation import BOOLEAN, Options, check_sample_weight, location_and_scale
+from skbayesnn._warnings import warn_user
 from skbayesnn.pooling.default_members import default_members
 from skbayesnn.pooling.laws import MemberLaw, TargetSpread
 from skbayesnn.pooling.linear_pool import LinearPoolMixin
@@ -47,9 +47,6 @@ from skbayesnn.training.members import is_estimator, named_members, report_warni
 
 _LEAST_WEIGHT = 0.01
 """Members below are dropped, so that predictions stay fast."""
-
-_ABOVE_FIT = 4
-"""Frames from ``fit``, by way of what wraps it, to the line that called it."""
 
 
 class StackingDistributionRegressor(
@@ -303,7 +300,7 @@ class StackingDistributionRegressor(
                 used = self._leave_out(failed, used)
                 used = self._weigh(used, folds, tests, X, y, weights)
             spread = TargetSpread(*all_rows[1:])
-        report_warnings(self.names_, said, stacklevel=_ABOVE_FIT)
+        report_warnings(self.names_, said)
         self._laws = []
         for k in used:
             errors = error_law(folds[k], tests, y) if are_points(folds[k]) else None
@@ -348,10 +345,9 @@ class StackingDistributionRegressor(
             error.add_note(f"All members of the stack failed: {self.failures_}")
             raise error
         for k, error in failed.items():
-            warnings.warn(
+            warn_user(
                 f"The member {self.names_[k]!r} failed and is left out: {error}",
                 FitFailedWarning,
-                stacklevel=_ABOVE_FIT + 1,
             )
         return alive
 

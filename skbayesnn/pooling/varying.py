@@ -14,13 +14,13 @@ to the densities that they give to rows left out of this search (as pseudo-BMA h
 rows, or where the inputs tell nothing about who is right, that is close to constant weights.
 """
 
-import warnings
-
 import numpy as np
 from scipy.optimize import minimize
 from scipy.sparse import issparse
 from scipy.special import log_softmax, logsumexp, softmax
 from sklearn.exceptions import ConvergenceWarning
+
+from skbayesnn._warnings import warn_user
 
 _INTERCEPT_VARIANCE = 10.0
 _FURTHEST = 3.0
@@ -140,11 +140,10 @@ class VaryingWeights:
             found.append(start)
             missing = max(missing, slope)
         if missing > _TOLERANCE:
-            warnings.warn(
+            warn_user(
                 f"The stacking weights did not converge: a derivative is {missing:.1e}. Leave out "
                 "members that predict nearly the same, or set varying_weights=False.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         found = np.array(found)
         self.intercepts_ = found[:, :n_members]

@@ -7,11 +7,11 @@ eq. 4) or minimise the CRPS of the pool. Both problems are convex. Each search e
 gain that any other weights could bring is below a tolerance, by the bound that a tangent gives.
 """
 
-import warnings
-
 import numpy as np
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
+
+from skbayesnn._warnings import warn_user
 
 _MAX_STEPS = 10_000
 # The mean log density is at most so many nats a row below the best, the CRPS at most this part of
@@ -81,11 +81,10 @@ def log_score_weights(log_densities, sample_weight=None):
         if slopes.max() - 1.0 <= _TOLERANCE:
             return weights
         weights = weights * slopes
-    warnings.warn(
+    warn_user(
         f"The stacking weights did not converge: up to {slopes.max() - 1.0:.1e} nats a row are "
         "missing. Leave out members that predict nearly the same.",
         ConvergenceWarning,
-        stacklevel=2,
     )
     return weights
 
@@ -151,10 +150,9 @@ def crps_weights(matrix):
     slopes = 2.0 * scaled @ weights
     gap = weights @ slopes - slopes.min()
     if gap > _TOLERANCE * (weights @ scaled @ weights):
-        warnings.warn(
+        warn_user(
             f"The stacking weights did not converge: the CRPS may be {gap:.1e} of the members' "
             "own too large. Leave out members that predict nearly the same.",
             ConvergenceWarning,
-            stacklevel=2,
         )
     return weights

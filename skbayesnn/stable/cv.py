@@ -5,7 +5,6 @@ The cells depend on the inputs alone: those of a fold are found once and shared 
 spread it over threads, processes or a cluster.
 """
 
-import warnings
 from collections.abc import Callable
 from itertools import product
 from numbers import Integral, Real
@@ -32,6 +31,7 @@ from skbayesnn._validation import (
     check_sample_weight,
     positive,
 )
+from skbayesnn._warnings import warn_user
 from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.metrics import crps_scorer
 from skbayesnn.numerics.threads import one_blas_thread
@@ -356,12 +356,11 @@ class StableNNRegressorCV(
         self.alpha_, self.nu_ = self.best_params_["alpha"], self.best_params_["nu"]
         n_unconverged = int((out[..., -1] == 0.0).sum())
         if n_unconverged:
-            warnings.warn(
+            warn_user(
                 f"In {n_unconverged} of {len(tasks)} fits of the grid the chains may not have "
                 "converged; their scores are noisy. Increase n_warmup and thin, or look at "
                 "cv_results_['max_r_hat'].",
                 ConvergenceWarning,
-                stacklevel=2,
             )
 
         refit = root.subcontext(task_name="refit-with-best-params")

@@ -3,7 +3,6 @@
 import inspect
 import time
 import traceback
-import warnings
 
 import joblib
 import numpy as np
@@ -14,6 +13,7 @@ from sklearn.utils.metadata_routing import process_routing
 
 from skbayesnn._blocks import take_rows
 from skbayesnn._validation import location_and_scale
+from skbayesnn._warnings import warn_user
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.stable.estimator import StableNNRegressor
 from skbayesnn.stable.posterior import convergence
@@ -96,11 +96,10 @@ def warn_of_failures(errors):
     if errors:
         kinds = {error: errors.count(error) for error in errors}
         texts = [f"{count} of them with\n{error}" for error, count in kinds.items()]
-        warnings.warn(
+        warn_user(
             f"{len(errors)} fits or scores of the grid failed; their score is NaN, and their "
             "(alpha, nu) will not be chosen.\n" + "\n".join(texts),
             FitFailedWarning,
-            stacklevel=3,
         )
 
 

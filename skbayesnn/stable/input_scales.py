@@ -16,15 +16,14 @@ and the scale λ_0 of the biases is sought, too: it is the sign that has no scal
 it is the squared exponential kernel, exp(-|λx - λx'|²/2) (Rahimi and Recht, 2007).
 """
 
-import warnings
-
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, lapack
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
 
 from skbayesnn._validation import location_and_scale
+from skbayesnn._warnings import warn_user
+from skbayesnn.stable.gaussian_evidence import by_log_scales, minus_log_evidence
 from skbayesnn.stable.partitions.base import distinct_rows
 from skbayesnn.stable.partitions.sampled import BIAS_SCALES
 
@@ -52,7 +51,7 @@ def _erf(X, scales):
     Returns
     -------
     k : ndarray of shape (n, n)
-    by_log_scales : callable
+    gradient_of : callable
         Turns the gradient of something by k into that by the logarithms of the scales.
     """
     scaled = np.column_stack([X, np.ones(len(X))]) * scales
@@ -66,7 +65,7 @@ def _arc_cosine(u, cosine):
     cosine[cosine > 1.0 - 1e-14] = 1.0
     cosine = np.maximum(cosine, -1.0)
 
-    def by_log_scales(by_k):
+    def gradient_of(by_k):
         # k'(c) = 2/(π √(1-c²)); on equal rows c does not change with the scales.
         sine = np.sqrt(1.0 - cosine**2)
         slope = np.divide(2.0 / np.pi, sine, out=np.zeros_like(sine), where=sine > 1e-7)
@@ -75,20 +74,14 @@ def _arc_cosine(u, cosine):
         pull = (by_cosine * cosine).sum(axis=1) @ u**2
         return 2.0 * ((u * (by_cosine @ u)).sum(axis=0) - pull)
 
-    return 1.0 - 2.0 / np.pi * np.arccos(cosine), by_log_scales
+    return 1.0 - 2.0 / np.pi * np.arccos(cosine), gradient_of
 
 
 def _cosine(X, scales):
     """The limit of cosines, the squared exponential kernel; as :func:`_erf`."""
     scaled = X * scales
     k = np.exp(-0.5 * cdist(scaled, scaled, "sqeuclidean"))
-
-    def by_log_scales(by_k):
-        # dk/dlog λ_j = -k (s_j 1' - 1 s_j')², s the scaled inputs.
-        weight = by_k * k
-        return 2.0 * ((scaled * (weight @ scaled)).sum(axis=0) - weight.sum(axis=1) @ scaled**2)
-
-    return k, by_log_scales
+    return k, lambda by_k: by_log_scales(by_k * k, scaled)
 
 
 _KERNELS = {"sign": _sign, "erf": _erf, "cosine": _cosine}
@@ -116,21 +109,14 @@ def negative_log_posterior(parameters, X, y, activation="sign", counts=1.0, with
     gradient : ndarray of shape (n_scales + 2,)
     """
     scales, nu, noise = np.exp(parameters[:-2]), *np.exp(parameters[-2:])
-    k, by_log_scales = _KERNELS[activation](X, scales)
+    k, gradient_of = _KERNELS[activation](X, scales)
     covariance = nu * k
     covariance.flat[:: len(y) + 1] += noise / counts + nu * _LEAST_NOISE
-    factor = cholesky(covariance, lower=True, overwrite_a=True, check_finite=False)
-    solved = cho_solve((factor, True), y, check_finite=False)
-    value = 0.5 * y @ solved + np.log(np.diag(factor)).sum()
+    value, by_covariance = minus_log_evidence(covariance, y)
     n_repeats = np.broadcast_to(counts, len(y)).sum() - len(y)
     value += 0.5 * (within / noise + n_repeats * parameters[-1])
-
-    # d(-log evidence)/dK = ½ (K⁻¹ - K⁻¹yy'K⁻¹).
-    inverse = lapack.dpotri(factor, lower=1)[0]
-    inverse = np.tril(inverse) + np.tril(inverse, -1).T
-    by_covariance = 0.5 * (inverse - np.outer(solved, solved))
     gradient = np.empty_like(parameters)
-    gradient[:-2] = nu * by_log_scales(by_covariance)
+    gradient[:-2] = nu * gradient_of(by_covariance)
     diagonal = np.diag(by_covariance)
     gradient[-2] = nu * ((by_covariance * k).sum() + _LEAST_NOISE * diagonal.sum())
     gradient[-1] = noise * (diagonal / counts).sum() + 0.5 * (n_repeats - within / noise)
@@ -182,12 +168,11 @@ def best_scales(X, y, rng, activation="sign", sample_weight=None):
         options={"maxiter": _MAX_ITERATIONS},
     )
     if not found.success:
-        warnings.warn(
+        warn_user(
             f"The search for the input scales ended after {found.nit} steps without a maximum "
             f"({found.message.lower().rstrip('.')}). Give input_scale as numbers, or leave out "
             "inputs that repeat each other.",
             ConvergenceWarning,
-            stacklevel=2,
         )
     scales = np.exp(found.x[:-2])
     bias_scale = float(scales[n_features]) if activation == "erf" else BIAS_SCALES[activation]

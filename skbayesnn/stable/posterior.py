@@ -1,11 +1,10 @@
 """The chains of a fit; from their records to attributes: draws, and how far to trust them."""
 
-import warnings
-
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.parallel import Parallel, delayed
 
+from skbayesnn._warnings import warn_user
 from skbayesnn.stable.diagnostics import effective_sample_size, r_hat, tail_effective_sample_size
 from skbayesnn.stable.samplers.chain import run_chain, sweep_blocks
 from skbayesnn.stable.samplers.metropolis import MetropolisChain
@@ -101,13 +100,12 @@ def warn_unless_converged(estimator, of_parts=False):
     worst, fewest, good = convergence(estimator, of_parts)
     if not good:
         what = "for the parts of the function" if of_parts else "for predictions"
-        warnings.warn(
+        warn_user(
             f"The chains may not have converged {what}: R-hat is {worst:.3f} (1 is best, up to "
             f"{_MAX_R_HAT} is good) and the least effective sample size {fewest:.0f} "
             f"({_MIN_EFFECTIVE} or more is good). Set warm_start=True and fit again, which "
             "continues the chains, or increase n_warmup and thin.",
             ConvergenceWarning,
-            stacklevel=4,
         )
 
 

@@ -12,6 +12,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from skbayesnn._validation import InvalidParameterError
+from skbayesnn._warnings import warn_user
 
 
 def final_step(estimator):
@@ -204,7 +205,7 @@ def recorded_warnings():
             said.extend((warning.category, str(warning.message)) for warning in caught)
 
 
-def report_warnings(names, said, stacklevel):
+def report_warnings(names, said):
     """Warn once for each member and category, whatever the number of fits that warned.
 
     Parameters
@@ -212,17 +213,14 @@ def report_warnings(names, said, stacklevel):
     names : list of str
     said : list of list of list of (type, str)
         Of each fit of each member, from :func:`recorded_warnings`.
-    stacklevel : int
-        As in ``warnings.warn``, from the caller.
     """
     for name, fits in zip(names, said, strict=True):
         categories = dict.fromkeys(category for fit in fits for category, _ in fit)
         for category in categories:
             texts = [[text for kind, text in fit if kind is category] for fit in fits]
             texts = [of_fit[0] for of_fit in texts if of_fit]
-            warnings.warn(
+            warn_user(
                 f"The member {name!r} warned in {len(texts)} of {len(fits)} fits, first: "
                 f"{texts[0]}",
                 category,
-                stacklevel=stacklevel + 1,
             )

@@ -111,3 +111,13 @@ def test_far_from_the_data_the_quantiles_are_finite(jumps):
     far = np.array([[-1e9], [1e9], [1e300]])
     assert np.isfinite(model.predict_quantiles(far)).all()
     assert np.isfinite(model.predict(far, return_std=True)).all()
+
+
+@unconverged
+def test_units_far_above_the_noise_are_drawn_without_complaints(capfd):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    model = short(cells="sampled", n_units=20, noise_variance=1e-12).fit(X, X[:, 0])
+    assert np.isfinite(model.predict_interval(X)).all()
+    # LAPACK prints of systems that have no rows, past Python.
+    assert "illegal value" not in "".join(capfd.readouterr())

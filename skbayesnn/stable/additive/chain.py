@@ -6,7 +6,6 @@ order with its ν_k (:mod:`~skbayesnn.stable.additive.axes`), then the levels of
 at once (:mod:`~skbayesnn.stable.additive.joint`) where there are not too many rows.
 """
 
-import warnings
 from dataclasses import dataclass, replace
 from math import exp, log
 
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 from sklearn.exceptions import ConvergenceWarning
 
+from skbayesnn._warnings import warn_user
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.numerics.stable_laws import positive_stable_table
 from skbayesnn.stable.additive.axes import (
@@ -281,12 +281,11 @@ class AdditiveChain:
             # A sweep without this draw is as valid: whether it can be made is known before it.
             state.n_failed += 1
             if state.n_failed == 1:
-                warnings.warn(
+                warn_user(
                     "The covariance of all targets could not be factored, and a joint draw of all "
                     "parts was left out: chains mix more slowly. Look at r_hat_; an alpha nearer "
                     "to 2 helps.",
                     ConvergenceWarning,
-                    stacklevel=2,
                 )
             return
         if partition.basis is not None:

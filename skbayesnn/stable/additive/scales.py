@@ -9,15 +9,14 @@ fitted at once, so that the length scales answer for what axis units leave over 
 all of y. The length scales are then held, while the chains sample everything else.
 """
 
-import warnings
-
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, lapack
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
 
+from skbayesnn._warnings import warn_user
 from skbayesnn.stable.additive.dense import radial
+from skbayesnn.stable.gaussian_evidence import by_log_scales, minus_log_evidence
 from skbayesnn.stable.samplers.line import arc
 
 MAX_ROWS = 600
@@ -56,20 +55,9 @@ def negative_log_posterior(parameters, X, axes, y, weights):
     dense, slope = radial(cdist(scaled, scaled, "sqeuclidean"))
     covariance = a * dense + np.tensordot(nus, axes, 1)
     covariance.flat[:: len(y) + 1] += noise / weights
-    factor = cholesky(covariance, lower=True, overwrite_a=True, check_finite=False)
-    solved = cho_solve((factor, True), y, check_finite=False)
-    value = 0.5 * y @ solved + np.log(np.diag(factor)).sum()
-
-    # d(-log evidence)/dC = ½ (C⁻¹ - C⁻¹yy'C⁻¹).
-    inverse = lapack.dpotri(factor, lower=1)[0]
-    inverse = np.tril(inverse) + np.tril(inverse, -1).T
-    by_covariance = 0.5 * (inverse - np.outer(solved, solved))
+    value, by_covariance = minus_log_evidence(covariance, y)
     gradient = np.empty_like(parameters)
-    # dk/dlog λ_j = -slope (s_j 1' - 1 s_j')², s the scaled inputs.
-    weight = a * by_covariance * slope
-    gradient[:n_features] = 2.0 * (
-        (scaled * (weight @ scaled)).sum(axis=0) - weight.sum(axis=1) @ scaled**2
-    )
+    gradient[:n_features] = by_log_scales(a * by_covariance * slope, scaled)
     gradient[n_features:-2] = nus * (axes.reshape(n_features, -1) @ by_covariance.ravel())
     gradient[-2] = a * (by_covariance * dense).sum()
     gradient[-1] = noise * (np.diag(by_covariance) / weights).sum()
@@ -120,11 +108,10 @@ def best_inverse_lengths(X, y, weights, rng):
     )  # fmt: skip
     # Status 1 is the limit of iterations: near enough for scales that are held anyway.
     if found.status > 1:
-        warnings.warn(
+        warn_user(
             f"The search for length scales of the dense units failed ({found.message}); they may "
             "be far from the best. Scale or transform the inputs, or set dense_units=False.",
             ConvergenceWarning,
-            stacklevel=2,
         )
     # Few digits: rounding errors of the data are not to choose among lengths as good.
     return np.array([float(f"{value:.3g}") for value in np.exp(found.x[:n_features])])

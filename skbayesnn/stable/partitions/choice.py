@@ -1,10 +1,9 @@
 """Which partition an estimator runs on: the kind of cells, and the scales of the inputs."""
 
-import warnings
-
 import numpy as np
 
 from skbayesnn._validation import InvalidParameterError, location_and_scale
+from skbayesnn._warnings import warn_user
 from skbayesnn.stable.additive.partition import AdditiveCells
 from skbayesnn.stable.input_scales import best_scales
 from skbayesnn.stable.partitions.base import InputScaling
@@ -65,12 +64,10 @@ def make_partition(estimator, X, y, sample_weight, rng):
     if not estimator.normalize_X and len(partition.rows) > 1:
         mass = partition.separating_mass()
         if mass < _MIN_SEPARATING_MASS:
-            warnings.warn(
+            warn_user(
                 "The rows of X are nearly the same to the network: a hidden unit tells two of "
                 f"them apart with a probability of {mass:.1g} only. Use normalize_X=True, or "
                 "another input_scale.",
-                UserWarning,
-                stacklevel=4,
             )
     return partition
 

@@ -8,6 +8,8 @@ from math import log, sqrt
 import numpy as np
 from scipy.linalg import LinAlgError, lapack
 
+from skbayesnn.stable.gaussian_evidence import inverse_of
+
 
 def factor(system):
     """Lower Cholesky factor, exact or an error: jitter would be noise that the chain ignores."""
@@ -19,6 +21,14 @@ def factor(system):
             "(normalize_X=True, normalize_y=True)."
         )
     return lower
+
+
+def solved(lower, right, trans=0):
+    """Solve L x = b, or L' x = b, also without rows, as where no unit is drawn jointly.
+
+    LAPACK would print a complaint of those.
+    """
+    return lapack.dtrtrs(lower, right, lower=1, trans=trans)[0] if right.size else right
 
 
 class JointByRows:
@@ -43,13 +53,12 @@ class JointByRows:
         system = self.gram.copy()
         system.flat[:: system.shape[0] + 1] += noise
         self.factor = factor(system)
-        white, _ = lapack.dtrtrs(self.factor, self.y, lower=1)
+        white = solved(self.factor, self.y)
         return -np.log(np.diag(self.factor)).sum() - 0.5 * white @ white
 
     def inverse(self):
         """(A'A + σ² I)⁻¹ at the noise variance that was set."""
-        inverse = lapack.dpotri(self.factor, lower=1)[0]
-        return np.tril(inverse) + np.tril(inverse, -1).T
+        return inverse_of(self.factor)
 
     def draw(self, rng):
         """Matheron's rule: a draw from the prior, corrected by what y says."""
@@ -80,7 +89,7 @@ class JointByUnits:
         system = self.gram / noise
         system.flat[:: system.shape[0] + 1] += 1.0
         self.factor = factor(system)
-        self.white, _ = lapack.dtrtrs(self.factor, self.linear / noise, lower=1)
+        self.white = solved(self.factor, self.linear / noise)
         quadratic = self.y @ self.y / noise - self.white @ self.white
         log_determinant = np.log(np.diag(self.factor)).sum() + 0.5 * self.y.size * log(noise)
         return -log_determinant - 0.5 * quadratic
@@ -88,4 +97,4 @@ class JointByUnits:
     def draw(self, rng):
         """The posterior mean and a draw of the posterior's deviation in one solve."""
         z = self.white + rng.standard_normal(self.white.size)
-        return lapack.dtrtrs(self.factor, z, lower=1, trans=1)[0]
+        return solved(self.factor, z, trans=1)

@@ -1,0 +1,49 @@
+"""The evidence of a Gaussian process and its gradient: what searches for input scales need."""
+
+import numpy as np
+from scipy.linalg import cho_solve, cholesky, lapack
+
+
+def inverse_of(factor):
+    """(L L')⁻¹ from the lower Cholesky factor L."""
+    inverse = lapack.dpotri(factor, lower=1)[0]
+    return np.tril(inverse) + np.tril(inverse, -1).T
+
+
+def minus_log_evidence(covariance, y):
+    """-log N(y; 0, C) but for n/2 log 2π, and its gradient by C.
+
+    Parameters
+    ----------
+    covariance : ndarray of shape (n, n)
+        C. Overwritten.
+    y : ndarray of shape (n,)
+
+    Returns
+    -------
+    value : float
+    by_covariance : ndarray of shape (n, n)
+        ½ (C⁻¹ - C⁻¹yy'C⁻¹).
+    """
+    factor = cholesky(covariance, lower=True, overwrite_a=True, check_finite=False)
+    solved = cho_solve((factor, True), y, check_finite=False)
+    value = 0.5 * y @ solved + np.log(np.diag(factor)).sum()
+    return value, 0.5 * (inverse_of(factor) - np.outer(solved, solved))
+
+
+def by_log_scales(weight, scaled):
+    """Gradient by log λ_j of a sum over pairs of rows of k(|s - s'|²), s = λx.
+
+    Parameters
+    ----------
+    weight : ndarray of shape (n, n)
+        Symmetric: for each pair minus twice the derivative of the sum by |s - s'|².
+    scaled : ndarray of shape (n, n_features)
+        s.
+
+    Returns
+    -------
+    gradient : ndarray of shape (n_features,)
+        -Σ weight (s_j - s_j')².
+    """
+    return 2.0 * ((scaled * (weight @ scaled)).sum(axis=0) - weight.sum(axis=1) @ scaled**2)
