@@ -22,7 +22,7 @@ from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.sip.inference import Settings, SIPInference
 from skbayesnn.sip.model import SparseImplicitProcess
 from skbayesnn.sip.prediction import Predictor
-from skbayesnn.training.loop import CallbackTasks, train
+from skbayesnn.training.loop import train
 from skbayesnn.training.settings import (
     TRAINING_CONSTRAINTS,
     Automatic,
@@ -33,8 +33,9 @@ from skbayesnn.training.settings import (
 )
 
 _CONSTRAINTS = {
-    "prior": [Options(("bnn", "sampler"))],
+    "prior": [Options(("auto", "bnn", "smooth", "sampler"))],
     "n_inducing": [positive(Integral)],
+    "n_networks": [positive(Integral), Options(("auto",))],
     "n_draws": [Interval(Integral, 2, None, "left")],
     "width": [positive(Integral)],
     "alpha_divergence": [Interval(Real, 0, 1, "right")],
@@ -50,6 +51,11 @@ _CONSTRAINTS = {
     "n_jobs": N_JOBS,
     **TRAINING_CONSTRAINTS,
 }
+NETWORKS = {1000: 3, 2000: 2}
+"""Fewer rows than this, and how many networks "auto" pools then; one else. Fits of small tables
+differ by the seed, and by the prior."""
+PRIORS_IN_TURN = ("bnn", "smooth")
+"""Priors of the pooled networks by "auto". Neither serves all tables."""
 _JITTER = 1e-5
 _START_NOISE_VARIANCE = 0.3
 # Where twice the part asked for makes so many: widths of intervals take that many to tell.
@@ -103,7 +109,7 @@ class SIPBase:
         self._seed = int(generator.integers(2**31))
         some = generator.permutation(len(X))[:_MAX_START_ROWS]
         model = SparseImplicitProcess(
-            self.prior, self._start_inducing(X, scaled, generator), scaled[some], self.width,
+            "bnn" if self.prior == "auto" else self.prior, self._start_inducing(X, scaled, generator), scaled[some], self.width,
             _START_NOISE_VARIANCE, float(self.alpha_divergence), _JITTER, self.n_draws, generator,
             hyperprior_weight=float(self.hyperprior_weight),
         )  # fmt: skip
@@ -156,7 +162,7 @@ class SIPBase:
         self._see(weights)
         data = self._scaled(X), self._scaled_target(y), weights
         n_tasks = settings.n_epochs + (0 if other is None else self._more(settings.n_epochs))
-        tasks = CallbackTasks(self, X, y, n_tasks, self._fitted_so_far)
+        tasks = self._callback_tasks(X, y, n_tasks)
         inference = self._inference
         held_out = None if other is None else [part[other] for part in data]
         inference.attach(

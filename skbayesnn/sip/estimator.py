@@ -13,12 +13,13 @@ from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture
-from skbayesnn.sip._base import SIPBase
-from skbayesnn.sip.targets import SeveralTargets
+from skbayesnn.sip._base import NETWORKS, SIPBase
+from skbayesnn.sip.members import SeveralFits
+from skbayesnn.training.settings import number_of_networks
 
 
 class SIPRegressor(
-    SeveralTargets,
+    SeveralFits,
     SIPBase,
     CallbackSupportMixin,
     ProbabilisticRegressorMixin,
@@ -37,16 +38,23 @@ class SIPRegressor(
 
     Parameters
     ----------
-    prior : {"bnn", "sampler"}, default="bnn"
+    prior : {"auto", "bnn", "smooth", "sampler"}, default="auto"
         "bnn", a network of two hidden layers whose weights and biases are normal, with means
-        and standard deviations learned; or "sampler", a network with learned weights whose
-        inputs are x and ten normal variables. The latter has few ways to vary: given the
-        inducing values it is almost deterministic.
+        and standard deviations learned; "smooth", the same with smooth units in place of leaky
+        rectifiers and a scale for each input, learned; or "sampler", a network with learned
+        weights whose inputs are x and ten normal variables. The last has few ways to vary: given
+        the inducing values it is almost deterministic. "auto" takes "bnn" and "smooth" in turn for
+        the networks that are pooled, "bnn" for one alone: rough functions are learned better
+        with the first, smooth ones, and gaps between the rows, with the second.
     n_inducing : int, default=25
         Inducing inputs; the distinct rows of X where they are fewer.
     inducing_inputs : array-like of shape (n_inducing, n_features) or None, default=None
         Where they start, in the units of X, in place of `n_inducing`. By default on rows of
         X, chosen at random. They move in training.
+    n_networks : int or "auto", default="auto"
+        Networks that are trained, each from a start of its own and with other rows held out, and
+        pooled in equal parts. "auto" takes 3 for fewer than 1000 rows, 2 for fewer than 2000, and
+        one for more, and where the first call is ``partial_fit``.
     n_draws : int, default=100
         Monte Carlo draws a training step: of the prior, and of the inducing values. With the
         "bnn" prior there is a network for every five of them.
@@ -203,9 +211,10 @@ class SIPRegressor(
     def __init__(
         self,
         *,
-        prior: Literal["bnn", "sampler"] = "bnn",
+        prior: Literal["auto", "bnn", "smooth", "sampler"] = "auto",
         n_inducing: int = 25,
         inducing_inputs: ArrayLike | None = None,
+        n_networks: int | Literal["auto"] = "auto",
         n_draws: int = 100,
         width: int = 50,
         alpha_divergence: float = 1.0,
@@ -233,6 +242,7 @@ class SIPRegressor(
         self.prior = prior
         self.n_inducing = n_inducing
         self.inducing_inputs = inducing_inputs
+        self.n_networks = n_networks
         self.n_draws = n_draws
         self.width = width
         self.alpha_divergence = alpha_divergence
@@ -293,10 +303,11 @@ class SIPRegressor(
         self._check_parameters()
         X, y, weights = self._checked(X, y, sample_weight, True)
         self._forget()
-        if y.ndim == 1:
-            self._learn(X, y, weights)
+        members = self._new_members(y, number_of_networks(self.n_networks, len(X), NETWORKS))
+        if members:
+            self._fit_members(members, X, y, weights)
         else:
-            self._fit_targets(X, y, weights)
+            self._learn(X, y, weights)
         return self
 
     @one_blas_thread
@@ -336,10 +347,12 @@ class SIPRegressor(
         X, y, weights = self._checked(X, y, sample_weight, first)
         if not first:
             self._check_n_targets(y)
-        if y.ndim == 1:
-            self._stream(X, y, weights, first)
+        n_networks = 1 if isinstance(self.n_networks, str) else int(self.n_networks)
+        members = self._new_members(y, n_networks) if first else []
+        if members or hasattr(self, "estimators_"):
+            self._stream_members(members, X, y, weights)
         else:
-            self._stream_targets(X, y, weights, first)
+            self._stream(X, y, weights, first)
         return self
 
     @one_blas_thread
@@ -358,8 +371,8 @@ class SIPRegressor(
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        if self._y_ndim > 1:
-            return [member.predict_distribution(X) for member in self.estimators_]
+        if hasattr(self, "estimators_"):
+            return self._predictions_of_members(X)
         mixture = self._mixture(self._predictor, self._scaled(X))
         return mixture.scaled(self._y_offset, self._y_scale)
 
@@ -388,6 +401,8 @@ class SIPRegressor(
         """
         self._refuse_several_targets("sample_y")
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        if hasattr(self, "estimators_"):
+            return self._functions_of_members("sample_y", X, n_samples, random_state)
         (generator,) = spawn_generators(random_state, 1)
         f = self._predictor.functions(self._scaled(X), n_samples, generator)
         f += np.sqrt(self._predictor.noise_variance) * generator.standard_normal(f.shape)
@@ -417,6 +432,8 @@ class SIPRegressor(
         """
         self._refuse_several_targets("sample_prior")
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        if hasattr(self, "estimators_"):
+            return self._functions_of_members("sample_prior", X, n_samples, random_state)
         (generator,) = spawn_generators(random_state, 1)
         f = self._predictor.prior_functions(self._scaled(X), n_samples, generator)
         return self._y_offset + self._y_scale * f
