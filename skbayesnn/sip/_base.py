@@ -108,8 +108,9 @@ class SIPBase:
         scaled = self._scaled(X)
         self._seed = int(generator.integers(2**31))
         some = generator.permutation(len(X))[:_MAX_START_ROWS]
+        prior = PRIORS_IN_TURN[0] if self.prior == "auto" else self.prior
         model = SparseImplicitProcess(
-            "bnn" if self.prior == "auto" else self.prior, self._start_inducing(X, scaled, generator), scaled[some], self.width,
+            prior, self._start_inducing(X, scaled, generator), scaled[some], self.width,
             _START_NOISE_VARIANCE, float(self.alpha_divergence), _JITTER, self.n_draws, generator,
             hyperprior_weight=float(self.hyperprior_weight),
         )  # fmt: skip

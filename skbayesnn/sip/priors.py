@@ -302,7 +302,9 @@ class BNNPrior(Prior):
         d_hidden = self.buffer("d_hidden", second.shape, dtype)
         d_scale = np.empty(self.width, dtype)
         scale = s_v * dtype.type(1 / np.sqrt(n))
-        features_adjoint(second, d_features, d_means, m_v, scale, d_hidden, d_b_2, d_scale, self.bend)
+        features_adjoint(
+            second, d_features, d_means, m_v, scale, d_hidden, d_b_2, d_scale, self.bend
+        )
         d_m_v = d_means.ravel() @ second.reshape(-1, self.width)
         np.matmul(first.transpose(0, 2, 1), d_hidden, out=d_w_2)
         # ``second`` is not needed any more: its memory takes the next gradient.
