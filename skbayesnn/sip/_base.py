@@ -31,6 +31,7 @@ from skbayesnn.training.settings import (
     holds_out,
     training_settings,
 )
+from skbayesnn.udn.novelty import Novelty
 
 _CONSTRAINTS = {
     "prior": [Options(("auto", "bnn", "smooth", "sampler"))],
@@ -105,6 +106,8 @@ class SIPBase:
             self._X_offset, self._X_scale = location_and_scale(X, "X", weights)
         if self.normalize_y:
             self._y_offset, self._y_scale = map(float, location_and_scale(y, "y", weights))
+        centred = self._scaled_target(y) - np.average(self._scaled_target(y), weights=weights)
+        self._y_variance = float(np.average(centred**2, weights=weights))
         scaled = self._scaled(X)
         self._seed = int(generator.integers(2**31))
         some = generator.permutation(len(X))[:_MAX_START_ROWS]
@@ -147,20 +150,28 @@ class SIPBase:
     def _scaled_target(self, y):
         return (y - self._y_offset) / self._y_scale
 
-    def _see(self, weights):
-        """Count the rows; whole numbers stay whole."""
+    def _see(self, X, weights):
+        """Count the rows, whole numbers stay whole; and take note of where they are."""
         total = self.n_samples_seen_ + float(weights.sum())
         self.n_samples_seen_ = int(total) if total.is_integer() else total
+        # In units in which distances mean something, if there are such units.
+        if self.normalize_X:
+            self._novelty.add(self._scaled(X))
+
+    def _far_variance(self, scaled):
+        """What is added to the standardised target's variance where no row is near; (n_rows,)."""
+        return self._novelty(scaled) * self._y_variance
 
     def _learn(self, X, y, weights):
         """Fit to a part of the rows, the others telling when to stop; then go on with all."""
-        start, self._generator = spawn_generators(self.random_state, 2)
+        start, self._generator, chance = spawn_generators(self.random_state, 3)
         rows, other = slice(None), None
         if holds_out(self, True):
             rows, other = self._held_out(X, y)
         settings = training_settings(self, len(y[rows]), automatic(len(y[rows])))
         self._start(X[rows], y[rows], weights[rows], start, settings)
-        self._see(weights)
+        self._novelty = Novelty(chance)
+        self._see(X, weights)
         data = self._scaled(X), self._scaled_target(y), weights
         n_tasks = settings.n_epochs + (0 if other is None else self._more(settings.n_epochs))
         tasks = self._callback_tasks(X, y, n_tasks)
@@ -203,8 +214,9 @@ class SIPBase:
         """Take one pass over a batch."""
         settings = training_settings(self, len(y), automatic(len(y)))
         if first:
-            start, self._generator = spawn_generators(self.random_state, 2)
+            start, self._generator, chance = spawn_generators(self.random_state, 3)
             self._start(X, y, weights, start, settings)
+            self._novelty = Novelty(chance)
         inference, safe = self._inference, self._inference.state()
         inference.attach(
             self._scaled(X), self._scaled_target(y), weights,
@@ -219,7 +231,7 @@ class SIPBase:
                 "A step on this batch was not finite; the model is unchanged. Scale the inputs "
                 "or lower 'learning_rate'."
             )
-        self._see(weights)
+        self._see(X, weights)
         self.loss_curve_ = [*self.loss_curve_, loss]
         self._publish()
 
@@ -315,7 +327,7 @@ class SIPBase:
         known = {
             k: v
             for k, v in vars(self).items()
-            if k.startswith(("_X", "_y", "_seed", "_noise", "_spread"))
+            if k.startswith(("_X", "_y", "_seed", "_noise", "_spread", "_novelty"))
         }
         return {
             **known,

@@ -106,25 +106,28 @@ class SIPRegressor(
         rows it has been given so far, so that rows given twice count as two: give the number
         where you pass over the same rows again and again.
     n_posterior_draws : int, default=500
-        Posterior draws that predictions mix.
+        Posterior draws that predictions mix, shared out among the networks.
     point_estimate : {"mean", "median"}, default="mean"
         What ``predict`` returns of the predictive distribution.
     normalize_X : bool, default=True
-        Standardise the inputs inside.
+        Standardise the inputs inside. Without, nothing is added to the variance of predictions
+        far from the rows.
     normalize_y : bool, default=True
         Standardise the targets inside. All outputs are in the units of y either way.
     n_jobs : int or None, default=None
         Cores to use; None for one, or what a joblib context says. The result does not depend
-        on it. Several targets are fitted at the same time; a single one takes one core.
+        on it. Several targets, or the networks of a single one, are fitted at the same time; one
+        network takes one core.
     random_state : int, numpy.random.RandomState or None, default=None
         Seed of all that is random.
 
     Attributes
     ----------
     inducing_inputs_ : ndarray of shape (n_inducing, `n_features_in_`)
-        Where the inducing inputs ended, in the units of X.
+        Where the inducing inputs ended, in the units of X. Of several networks this, the curves,
+        the scores and the epochs below are of the first.
     noise_variance_ : float, or ndarray of shape (n_targets,)
-        Noise variance in the squared units of y.
+        Noise variance in the squared units of y; of several networks the mean.
     loss_curve_ : list of float
         Minus the objective, a row, in nats of the standardised target, of each epoch. Those with
         all rows, after early stopping, come last.
@@ -141,9 +144,9 @@ class SIPRegressor(
     n_samples_seen_ : int
         Rows that the prior is weighed against: the sum of the weights.
     estimators_ : list of SIPRegressor
-        The fitted members, one a target, where y has several. Each has the attributes above;
-        of these only `noise_variance_`, `n_samples_seen_` and the largest `n_iter_` are then
-        here.
+        The fitted members: one a target where y has several, else one a network where there are
+        several. Each has the attributes above; of several targets only `noise_variance_`,
+        `n_samples_seen_` and the largest `n_iter_` are here, too.
     n_features_in_ : int
         Number of inputs.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -173,16 +176,12 @@ class SIPRegressor(
     rows held out from training ask for: the noise variance, and the distances between the draws
     of the inducing values.
 
-    Fits of a few hundred rows differ from seed to seed: :class:`~skbayesnn.EnsembleRegressor` pools
-    several. What falls short on synthetic tables of 200 to 500 rows, a fit each: beyond the rows 90
-    % intervals covered 0.25, 0.30 and 0.77, with a log density 25 nats below that of a Gaussian
-    process; in a gap they covered 0.28, 0.82 and 0.89. Those of heavy tails and of positive targets
-    were too wide, 0.965 and 0.978. With constant Gaussian noise the log density fell below that of
-    a Gaussian process by 0.42 where inputs have many scales, by 0.30 on Friedman's function, by
-    0.20 and 0.11 on smooth functions of two inputs, by 0.14 with constant columns and by 0.10 with
-    collinear ones. On Friedman's function training comes to follow single rows: after 800 steps the
-    noise variance was a twentieth of the true one, and held-out rows chose parameters of the first
-    200 steps, whose mean function is still rough.
+    Far from the rows 2 (1 − exp(−Δ² / (2 l²))) of the variance of the target is added to that of
+    each Gaussian, and to draws as independent noise: Δ is the distance to the nearest row, in
+    excess of what 99 % of the rows have to theirs, and l is 0.35 of the median distance of the rows
+    from their medians; of more than a thousand rows a thousand are kept for it.
+
+    Fits of one network to a few hundred rows differ from seed to seed.
 
     The divergence compares posterior and prior in units of the prior, so that it hardly fixes the
     prior's own spread: on the bimodal data of the paper draws of the fitted prior have twice the
@@ -366,14 +365,18 @@ class SIPRegressor(
         Returns
         -------
         distribution : PredictiveMixture, or list of PredictiveMixture
-            `n_posterior_draws` components of equal weight, noise included, in the units of y;
+            `n_posterior_draws` components of equal weight, or as few more as make equal shares
+            for all networks, noise included, in the units of y;
             with several targets a list of one mixture a target.
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         if hasattr(self, "estimators_"):
             return self._predictions_of_members(X)
-        mixture = self._mixture(self._predictor, self._scaled(X))
+        scaled = self._scaled(X)
+        near = self._mixture(self._predictor, scaled)
+        variances = near.variances + self._far_variance(scaled)[:, None]
+        mixture = PredictiveMixture(near.weights, near.means, variances)
         return mixture.scaled(self._y_offset, self._y_scale)
 
     @one_blas_thread
@@ -391,8 +394,8 @@ class SIPRegressor(
         Returns
         -------
         draws : ndarray of shape (n_rows, n_samples)
-            In the units of y. A column is one function at all rows, with independent noise
-            added; each row by itself follows `predict_distribution`.
+            In the units of y. A column is one function, of one network, at all rows, with
+            independent noise added; each row by itself follows `predict_distribution`.
 
         Raises
         ------
@@ -404,8 +407,10 @@ class SIPRegressor(
         if hasattr(self, "estimators_"):
             return self._functions_of_members("sample_y", X, n_samples, random_state)
         (generator,) = spawn_generators(random_state, 1)
-        f = self._predictor.functions(self._scaled(X), n_samples, generator)
-        f += np.sqrt(self._predictor.noise_variance) * generator.standard_normal(f.shape)
+        scaled = self._scaled(X)
+        f = self._predictor.functions(scaled, n_samples, generator)
+        noise = self._predictor.noise_variance + self._far_variance(scaled)[:, None]
+        f += np.sqrt(noise) * generator.standard_normal(f.shape)
         return self._y_offset + self._y_scale * f
 
     @one_blas_thread
