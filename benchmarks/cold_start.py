@@ -25,7 +25,7 @@ ESTIMATORS = {
     ),
     "UDNRegressor": (3, "UDNRegressor(max_iter=5)"),
     "UDNClassifier": (3, "UDNClassifier(max_iter=5)"),
-    "SIPRegressor": (3, "SIPRegressor(max_iter=50, n_draws=20)"),
+    "SIPRegressor": (3, "SIPRegressor(n_networks=1, max_iter=50, n_draws=20)"),
     "DeepWishartRegressor": (3, "DeepWishartRegressor(max_iter=1, n_inducing=20)"),
     "StableNNRegressorCV, one input": (1, f"StableNNRegressorCV([1.1], [1.0], cv=2, {SHORT})"),
     "EnsembleRegressor": (

@@ -25,9 +25,11 @@ data = {
 # Separating two curves takes more training than estimating the noise.
 epochs = {"one of two curves": 220, "noise that changes": 110}
 models = {
-    title: SIPRegressor(n_inducing=30, max_iter=epochs[title], random_state=0).fit(x[:, None], y)
-    for title, y in data.items()
+    title: SIPRegressor(n_inducing=30, n_networks=1, max_iter=epochs[title], random_state=0)
+    for title in data
 }
+for title, y in data.items():
+    models[title].fit(x[:, None], y)
 
 # %%
 # Functions, and observations

@@ -26,7 +26,8 @@ y = branch * (1 + 0.5 * np.sin(2 * x)) + 0.15 * generator.normal(size=400)
 grid = np.linspace(-2, 2, 200)[:, None]
 figure, axes = plt.subplots(1, 3, figsize=(13, 3.9), sharey=True, layout="constrained")
 for alpha, ax in zip((0.05, 0.5, 1.0), axes, strict=True):
-    model = SIPRegressor(alpha_divergence=alpha, random_state=0).fit(x[:, None], y)
+    model = SIPRegressor(alpha_divergence=alpha, n_networks=1, random_state=0)
+    model.fit(x[:, None], y)
     display = PredictiveDensityDisplay.from_estimator(model, grid, ax=ax)
     display.image_.colorbar.remove()
     ax.plot(x, y, "k.", ms=2)

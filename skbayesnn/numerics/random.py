@@ -60,3 +60,24 @@ def quick_normals(generator, shape):
     bits = generator.bit_generator.random_raw(-(-size // 4)).view(np.uint16)[:size]
     # Every index is in the table; "clip" spares the check.
     return _normal_table().take(bits, mode="clip").reshape(shape)
+
+
+def systematic(weights, n, rng):
+    """Who makes each of ``n`` draws from a pool: every member makes its share, give or take one.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_members,) or (n_rows, n_members)
+        With sum one, in each row where rows have their own.
+    n : int
+    rng : numpy.random.RandomState
+
+    Returns
+    -------
+    members : ndarray of int of shape (1 or n_rows, n)
+        Numbers of the members, rising along a row.
+    """
+    # Equal steps through the cumulative weights, from a random start.
+    levels = (rng.uniform() + np.arange(n)) / n
+    bounds = np.cumsum(np.atleast_2d(weights), axis=1)[:, :-1]
+    return np.sum(levels[None, :, None] >= bounds[:, None], axis=2)

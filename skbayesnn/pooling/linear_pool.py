@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 from skbayesnn._typing import ArrayLike, FloatArray, Seed
 from skbayesnn._validation import N_JOBS, check_n_samples, check_parameters
 from skbayesnn.base import POINT_ESTIMATES, ProbabilisticRegressorMixin, sample_rows
+from skbayesnn.numerics.random import systematic
 from skbayesnn.predictive import PredictiveMixture, linear_pool
 
 
@@ -68,11 +69,8 @@ class LinearPoolMixin(ProbabilisticRegressorMixin):
         check_n_samples(n_samples)
         rng = check_random_state(random_state)
         members, weights = self._pool(X)
-        # Systematic sampling: equal steps through the cumulative weights, from a random start.
-        levels = (rng.uniform() + np.arange(n_samples)) / n_samples
-        bounds = np.cumsum(np.atleast_2d(weights), axis=1)[:, :-1]
         # Of each row, or of all alike, and each sample.
-        of_member = np.sum(levels[None, :, None] >= bounds[:, None], axis=2)
+        of_member = systematic(weights, n_samples, rng)
         draws = None
         for k, member in enumerate(members):
             seed = rng.randint(2**31 - 1)

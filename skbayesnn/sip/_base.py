@@ -22,7 +22,7 @@ from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.sip.inference import Settings, SIPInference
 from skbayesnn.sip.model import SparseImplicitProcess
 from skbayesnn.sip.prediction import Predictor
-from skbayesnn.training.loop import CallbackTasks, train
+from skbayesnn.training.loop import train
 from skbayesnn.training.settings import (
     TRAINING_CONSTRAINTS,
     Automatic,
@@ -31,10 +31,12 @@ from skbayesnn.training.settings import (
     holds_out,
     training_settings,
 )
+from skbayesnn.udn.novelty import Novelty
 
 _CONSTRAINTS = {
-    "prior": [Options(("bnn", "sampler"))],
+    "prior": [Options(("auto", "bnn", "smooth", "sampler"))],
     "n_inducing": [positive(Integral)],
+    "n_networks": [positive(Integral), Options(("auto",))],
     "n_draws": [Interval(Integral, 2, None, "left")],
     "width": [positive(Integral)],
     "alpha_divergence": [Interval(Real, 0, 1, "right")],
@@ -50,6 +52,11 @@ _CONSTRAINTS = {
     "n_jobs": N_JOBS,
     **TRAINING_CONSTRAINTS,
 }
+NETWORKS = {1000: 3, 2000: 2}
+"""Fewer rows than this, and how many networks "auto" pools then; one else. Fits of small tables
+differ by the seed, and by the prior."""
+PRIORS_IN_TURN = ("bnn", "smooth")
+"""Priors of the pooled networks by "auto". Neither serves all tables."""
 _JITTER = 1e-5
 _START_NOISE_VARIANCE = 0.3
 # Where twice the part asked for makes so many: widths of intervals take that many to tell.
@@ -99,11 +106,14 @@ class SIPBase:
             self._X_offset, self._X_scale = location_and_scale(X, "X", weights)
         if self.normalize_y:
             self._y_offset, self._y_scale = map(float, location_and_scale(y, "y", weights))
+        centred = self._scaled_target(y) - np.average(self._scaled_target(y), weights=weights)
+        self._y_variance = float(np.average(centred**2, weights=weights))
         scaled = self._scaled(X)
         self._seed = int(generator.integers(2**31))
         some = generator.permutation(len(X))[:_MAX_START_ROWS]
+        prior = PRIORS_IN_TURN[0] if self.prior == "auto" else self.prior
         model = SparseImplicitProcess(
-            self.prior, self._start_inducing(X, scaled, generator), scaled[some], self.width,
+            prior, self._start_inducing(X, scaled, generator), scaled[some], self.width,
             _START_NOISE_VARIANCE, float(self.alpha_divergence), _JITTER, self.n_draws, generator,
             hyperprior_weight=float(self.hyperprior_weight),
         )  # fmt: skip
@@ -140,23 +150,31 @@ class SIPBase:
     def _scaled_target(self, y):
         return (y - self._y_offset) / self._y_scale
 
-    def _see(self, weights):
-        """Count the rows; whole numbers stay whole."""
+    def _see(self, X, weights):
+        """Count the rows, whole numbers stay whole; and take note of where they are."""
         total = self.n_samples_seen_ + float(weights.sum())
         self.n_samples_seen_ = int(total) if total.is_integer() else total
+        # In units in which distances mean something, if there are such units.
+        if self.normalize_X:
+            self._novelty.add(self._scaled(X))
+
+    def _far_variance(self, scaled):
+        """What is added to the standardised target's variance where no row is near; (n_rows,)."""
+        return self._novelty(scaled) * self._y_variance
 
     def _learn(self, X, y, weights):
         """Fit to a part of the rows, the others telling when to stop; then go on with all."""
-        start, self._generator = spawn_generators(self.random_state, 2)
+        start, self._generator, chance = spawn_generators(self.random_state, 3)
         rows, other = slice(None), None
         if holds_out(self, True):
             rows, other = self._held_out(X, y)
         settings = training_settings(self, len(y[rows]), automatic(len(y[rows])))
         self._start(X[rows], y[rows], weights[rows], start, settings)
-        self._see(weights)
+        self._novelty = Novelty(chance)
+        self._see(X, weights)
         data = self._scaled(X), self._scaled_target(y), weights
         n_tasks = settings.n_epochs + (0 if other is None else self._more(settings.n_epochs))
-        tasks = CallbackTasks(self, X, y, n_tasks, self._fitted_so_far)
+        tasks = self._callback_tasks(X, y, n_tasks)
         inference = self._inference
         held_out = None if other is None else [part[other] for part in data]
         inference.attach(
@@ -196,8 +214,9 @@ class SIPBase:
         """Take one pass over a batch."""
         settings = training_settings(self, len(y), automatic(len(y)))
         if first:
-            start, self._generator = spawn_generators(self.random_state, 2)
+            start, self._generator, chance = spawn_generators(self.random_state, 3)
             self._start(X, y, weights, start, settings)
+            self._novelty = Novelty(chance)
         inference, safe = self._inference, self._inference.state()
         inference.attach(
             self._scaled(X), self._scaled_target(y), weights,
@@ -212,7 +231,7 @@ class SIPBase:
                 "A step on this batch was not finite; the model is unchanged. Scale the inputs "
                 "or lower 'learning_rate'."
             )
-        self._see(weights)
+        self._see(X, weights)
         self.loss_curve_ = [*self.loss_curve_, loss]
         self._publish()
 
@@ -308,7 +327,7 @@ class SIPBase:
         known = {
             k: v
             for k, v in vars(self).items()
-            if k.startswith(("_X", "_y", "_seed", "_noise", "_spread"))
+            if k.startswith(("_X", "_y", "_seed", "_noise", "_spread", "_novelty"))
         }
         return {
             **known,

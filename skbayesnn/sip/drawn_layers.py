@@ -1,16 +1,31 @@
 """Adjoint pairs for networks drawn many at a time: every draw has weights of its own.
 
 Hidden arrays are (n_draws, n_rows, width), so that a layer of all the networks is one
-batched matrix product (BLAS, outside) and one of the fused passes below. The slope of
-the leaky ReLU is positive: the sign of a unit tells its slope, and a pass works in place.
+batched matrix product (BLAS, outside) and one of the fused passes below. With the slope
+a = :data:`SLOPE` a unit with a bend b is
+
+    h(z) = (1 + a) z / 2 + (1 − a) √(z² + b) / 2,
+
+a leaky ReLU for b = 0, and else smooth. It rises everywhere: its value tells its slope, and a pass
+works in place.
 """
 
 import numpy as np
 
-from skbayesnn.numerics.jit import kernel
+from skbayesnn.numerics.jit import helper, kernel
 
 SLOPE = 0.1
-"""Slope of the leaky ReLU for negative inputs."""
+"""Slope of a unit for inputs far below zero; above it is one."""
+
+
+@helper
+def _slope_at(h, slope, bend):
+    """Derivative of a unit where its value is ``h``, in the precision of ``slope``."""
+    if bend == 0:
+        return slope / slope if h > 0 else slope
+    one = slope / slope
+    root = np.sqrt(h * h + slope * bend)
+    return (slope + slope) * root / ((one + slope) * root - (one - slope) * h)
 
 
 @kernel
@@ -42,32 +57,36 @@ def draw_weights_adjoint(log_std, noise, d_out, d_mean, d_log_std):
 
 
 @kernel
-def bias_leaky(hidden, bias):
-    """Add ``bias`` (n_draws, width) to ``hidden`` and take the leaky ReLU, in place."""
-    slope = hidden.dtype.type(SLOPE)
+def bias_unit(hidden, bias, bend):
+    """Add ``bias`` (n_draws, width) to ``hidden`` and take the units' values, in place."""
+    slope, bend = hidden.dtype.type(SLOPE), hidden.dtype.type(bend)
+    rise, turn = hidden.dtype.type(0.5 * (1.0 + SLOPE)), hidden.dtype.type(0.5 * (1.0 - SLOPE))
     for s in range(hidden.shape[0]):
         for i in range(hidden.shape[1]):
             for j in range(hidden.shape[2]):
                 z = hidden[s, i, j] + bias[s, j]
-                hidden[s, i, j] = max(z, slope * z)
+                if bend == 0:
+                    hidden[s, i, j] = max(z, slope * z)
+                else:
+                    hidden[s, i, j] = rise * z + turn * np.sqrt(z * z + bend)
 
 
 @kernel
-def bias_leaky_adjoint(hidden, d_hidden, d_bias):
-    """Adjoint of :func:`bias_leaky`: ``d_hidden`` becomes the gradient before the bias."""
-    one, slope = hidden.dtype.type(1.0), hidden.dtype.type(SLOPE)
+def bias_unit_adjoint(hidden, d_hidden, d_bias, bend):
+    """Adjoint of :func:`bias_unit`: ``d_hidden`` becomes the gradient before the bias."""
+    slope, bend = hidden.dtype.type(SLOPE), hidden.dtype.type(bend)
     d_bias[:] = 0
     for s in range(hidden.shape[0]):
         for i in range(hidden.shape[1]):
             for j in range(hidden.shape[2]):
-                d = d_hidden[s, i, j] * (one if hidden[s, i, j] > 0 else slope)
+                d = d_hidden[s, i, j] * _slope_at(hidden[s, i, j], slope, bend)
                 d_hidden[s, i, j] = d
                 d_bias[s, j] += d
 
 
 @kernel
 def read_out_adjoint(hidden, d_values, weights, d_hidden, d_bias):
-    """Adjoint of ``hidden @ weights``, through the last :func:`bias_leaky` at once.
+    """Adjoint of ``hidden @ weights``, through the last :func:`bias_unit`, of bend 0, at once.
 
     Parameters
     ----------
@@ -91,13 +110,13 @@ def read_out_adjoint(hidden, d_values, weights, d_hidden, d_bias):
 
 
 @kernel
-def features_adjoint(hidden, d_features, d_means, mean, scale, d_hidden, d_bias, d_scale):
-    """Adjoint of ``hidden @ mean`` and of ``scale * hidden``, through the last :func:`bias_leaky`.
+def features_adjoint(hidden, d_features, d_means, mean, scale, d_hidden, d_bias, d_scale, bend):
+    """Adjoint of ``hidden @ mean`` and of ``scale * hidden``, through the last :func:`bias_unit`.
 
     Parameters
     ----------
     hidden : ndarray of shape (n_draws, n_rows, width)
-        After the leaky ReLU.
+        Values of the units.
     d_features : ndarray of shape (n_rows, at least n_draws * width)
         In ``scale * hidden``, the units of all draws in a row.
     d_means : ndarray of shape (n_draws, n_rows)
@@ -105,9 +124,10 @@ def features_adjoint(hidden, d_features, d_means, mean, scale, d_hidden, d_bias,
     mean, scale : ndarray of shape (width,)
     d_hidden, d_bias, d_scale : ndarray
         Set, in the shapes of ``hidden``, of the biases (n_draws, width) and of ``scale``.
-        The first is the gradient before bias and leaky ReLU.
+        The first is the gradient before bias and unit.
+    bend : float
     """
-    one, slope = hidden.dtype.type(1.0), hidden.dtype.type(SLOPE)
+    slope, bend = hidden.dtype.type(SLOPE), hidden.dtype.type(bend)
     width = hidden.shape[2]
     d_bias[:] = 0
     d_scale[:] = 0
@@ -119,6 +139,6 @@ def features_adjoint(hidden, d_features, d_means, mean, scale, d_hidden, d_bias,
                 of_feature = hidden.dtype.type(d_features[i, s * width + j])
                 d_scale[j] += of_feature * h
                 g = of_feature * scale[j] + d * mean[j]
-                g *= one if h > 0 else slope
+                g *= _slope_at(h, slope, bend)
                 d_hidden[s, i, j] = g
                 d_bias[s, j] += g

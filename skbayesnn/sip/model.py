@@ -6,11 +6,11 @@ from skbayesnn.numerics.random import normals_like
 from skbayesnn.sip.conditional import FeatureConditional
 from skbayesnn.sip.leaky_network import LeakyNetwork
 from skbayesnn.sip.objective import power_log_likelihood
-from skbayesnn.sip.priors import BNNPrior
+from skbayesnn.sip.priors import BNNPrior, SmoothPrior
 from skbayesnn.sip.sampler import SamplerPrior
 
 N_POSTERIOR_NOISE = 100
-PRIORS = {"bnn": BNNPrior, "sampler": SamplerPrior}
+PRIORS = {"bnn": BNNPrior, "smooth": SmoothPrior, "sampler": SamplerPrior}
 
 
 class SparseImplicitProcess:
@@ -22,7 +22,7 @@ class SparseImplicitProcess:
 
     Parameters
     ----------
-    prior : {"bnn", "sampler"}
+    prior : {"bnn", "smooth", "sampler"}
     Z : ndarray of shape (n_inducing, n_inputs)
         Inducing inputs at the start.
     X : ndarray of shape (n_rows, n_inputs)

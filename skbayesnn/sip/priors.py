@@ -1,14 +1,15 @@
 """The prior process f ~ IP(θ) of sparse implicit processes.
 
-A draw of the noise z is one function, x ↦ g_θ(x, z). Two processes:
+A draw of the noise z is one function, x ↦ g_θ(x, z). Three processes:
 
 - :class:`BNNPrior`: a network of two hidden layers whose weights and biases are drawn,
   each N(m, s²) with m and s learned;
+- :class:`SmoothPrior`: the same with smooth units, and a scale for each input, learned;
 - :class:`~skbayesnn.sip.sampler.SamplerPrior`: a network with learned weights whose inputs are
   x and a few standard normal variables, the same for all x of a function.
 
 ``moments`` estimates mean and covariance of the process from a few networks: the paper takes
-them from draws of the functions. Given the hidden units h a function of the first process is
+them from draws of the functions. Given the hidden units h a function of the first two is
 Gaussian, so that its last layer is integrated,
 
     Cov[f(x), f(x')] = E[h(x)' S_v h(x')] + s_c² + Cov[m_v' h(x), m_v' h(x')],
@@ -17,7 +18,7 @@ E and Cov over the networks: n of them give it rank n (width + 1), where n draws
 give rank n − 1. It comes as features φ, one row an input: the covariance is φ(x)·φ(x').
 ``adjoint`` takes gradients in these moments back to the parameters.
 
-The networks of the first process keep their noise z from the first step to the last prediction:
+The networks of the first two keep their noise z from the first step to the last prediction:
 the prior is that of a few networks, each as likely as the others, whose weights m + s z follow
 the parameters, and these are its moments exactly. With new networks at every step the mean
 function is another one every time, which the fit takes for noise of y.
@@ -29,8 +30,8 @@ import numpy as np
 
 from skbayesnn.numerics.random import normals_like
 from skbayesnn.sip.drawn_layers import (
-    bias_leaky,
-    bias_leaky_adjoint,
+    bias_unit,
+    bias_unit_adjoint,
     draw_weights,
     draw_weights_adjoint,
     features_adjoint,
@@ -125,6 +126,7 @@ class BNNPrior(Prior):
     """
 
     keeps_networks = True
+    bend = 0.0
 
     def __init__(self, n_inputs, width):
         super().__init__(n_inputs, width)
@@ -136,6 +138,14 @@ class BNNPrior(Prior):
     def blocks(self):
         """Names and sizes of the blocks of parameters."""
         return {"prior means": self.n_noise, "prior scales": self.n_noise}
+
+    def _means_and_scales(self, theta):
+        """Views of the means, and of the logs of the standard deviations."""
+        return theta[: self.n_noise], theta[self.n_noise : 2 * self.n_noise]
+
+    def _placed(self, theta, X):
+        """Inputs as the first layer sees them."""
+        return X
 
     def n_networks(self, n_draws):
         """Networks a training step that draws so many functions."""
@@ -154,7 +164,7 @@ class BNNPrior(Prior):
 
     def _last(self, theta):
         """Means and standard deviations of v, then of c."""
-        mean, log_std = theta[self.n_hidden : self.n_noise], theta[self.n_noise + self.n_hidden :]
+        mean, log_std = (part[self.n_hidden :] for part in self._means_and_scales(theta))
         return mean[:-1], np.exp(log_std[:-1]), mean[-1], np.exp(log_std[-1])
 
     def start(self, X, generator, mean_part=0.5):
@@ -171,16 +181,18 @@ class BNNPrior(Prior):
         c *= 0.1
         mean = np.sqrt(mean_part) * total * generator.standard_normal(total.shape)
         std = np.sqrt(1.0 - mean_part) * total
-        theta = np.concatenate([mean[0], np.log(std[0])])
+        theta = np.zeros(self.n_parameters)
+        means, log_stds = self._means_and_scales(theta)
+        means[:], log_stds[:] = mean[0], np.log(std[0])
         for _ in range(2):
             spread, centre = self._spread_and_centre(theta, X, generator)
-            theta[self.n_noise - 1] -= centre
-            theta[self.n_hidden : self.n_noise] /= spread
-            theta[self.n_noise + self.n_hidden :] -= np.log(spread)
+            means[-1] -= centre
+            means[self.n_hidden :] /= spread
+            log_stds[self.n_hidden :] -= np.log(spread)
         # A mean has the scale that its weight has at the start; logs of scales are free.
-        log_scales = theta[self.n_noise :] - 0.5 * np.log1p(-mean_part)
-        log_scales[-1] = 0.0
-        self.hyper_scales = np.concatenate([np.exp(log_scales), np.full(self.n_noise, np.inf)])
+        self.hyper_scales = np.full(self.n_parameters, np.inf)
+        self.hyper_scales[: self.n_noise] = np.exp(log_stds - 0.5 * np.log1p(-mean_part))
+        self.hyper_scales[self.n_noise - 1] = 1.0
         return theta
 
     def _hidden(self, theta, X, noise):
@@ -192,10 +204,10 @@ class BNNPrior(Prior):
         w_1, b_1, w_2, b_2 = self._views(weights)
         shape = (n, len(X), self.width)
         first, second = self.buffer("first", shape, dtype), self.buffer("second", shape, dtype)
-        np.matmul(X, w_1, out=first)
-        bias_leaky(first, b_1)
+        np.matmul(self._placed(theta, X), w_1, out=first)
+        bias_unit(first, b_1, self.bend)
         np.matmul(first, w_2, out=second)
-        bias_leaky(second, b_2)
+        bias_unit(second, b_2, self.bend)
         return second
 
     def functions(self, theta, X, noise):
@@ -243,7 +255,7 @@ class BNNPrior(Prior):
         np.multiply(second.transpose(1, 0, 2), s_v * s_v.dtype.type(1 / np.sqrt(n)), out=units)
         features[:, n * self.width : -1] = deviations.T
         features[:, -1] = s_c
-        self.kept = X, noise
+        self.kept = self._placed(theta, X), noise
         return mean + m_c, features
 
     def draws(self, theta, n_wanted, n_draws, generator):
@@ -290,15 +302,17 @@ class BNNPrior(Prior):
         d_hidden = self.buffer("d_hidden", second.shape, dtype)
         d_scale = np.empty(self.width, dtype)
         scale = s_v * dtype.type(1 / np.sqrt(n))
-        features_adjoint(second, d_features, d_means, m_v, scale, d_hidden, d_b_2, d_scale)
+        features_adjoint(
+            second, d_features, d_means, m_v, scale, d_hidden, d_b_2, d_scale, self.bend
+        )
         d_m_v = d_means.ravel() @ second.reshape(-1, self.width)
         np.matmul(first.transpose(0, 2, 1), d_hidden, out=d_w_2)
         # ``second`` is not needed any more: its memory takes the next gradient.
         d_first = second
         np.matmul(d_hidden, w_2.transpose(0, 2, 1), out=d_first)
-        bias_leaky_adjoint(first, d_first, d_b_1)
+        bias_unit_adjoint(first, d_first, d_b_1, self.bend)
         np.matmul(X.T, d_first, out=d_w_1)
-        means, scales = gradient[: self.n_noise], gradient[self.n_noise :]
+        means, scales = self._means_and_scales(gradient)
         draw_weights_adjoint(
             theta[self.n_noise : self.n_noise + self.n_hidden], noise[:, : self.n_hidden],
             d_weights, means[: self.n_hidden], scales[: self.n_hidden],
@@ -308,3 +322,35 @@ class BNNPrior(Prior):
         scales[-1] = s_c * d_features[:, -1].sum()
         wanted = d_first[:, len(X) - n_wanted :]
         return np.matmul(wanted, w_1.transpose(0, 2, 1)).sum(axis=0)
+
+
+class SmoothPrior(BNNPrior):
+    """A network with random weights, smooth units, and a scale for each input.
+
+    With units √(z² + 1) in place of |z|, and inputs that can lose their say, draws are like those
+    of a Gaussian process with a length scale for each input. The logs of the scales, zero at the
+    start, come after the parameters of :class:`BNNPrior`.
+    """
+
+    bend = 1.0
+
+    def __init__(self, n_inputs, width):
+        super().__init__(n_inputs, width)
+        self.n_parameters += n_inputs
+
+    def blocks(self):
+        """Names and sizes of the blocks of parameters."""
+        return {**super().blocks(), "input scales": self.n_inputs}
+
+    def _scales(self, theta):
+        return np.exp(theta[-self.n_inputs :])
+
+    def _placed(self, theta, X):
+        return X * self._scales(theta)
+
+    def adjoint(self, theta, d_mean, d_features, n_wanted, gradient):
+        """As :meth:`BNNPrior.adjoint`; an input's scale is one of all its weights, too."""
+        d_placed = super().adjoint(theta, d_mean, d_features, n_wanted, gradient)
+        w_1, d_w_1 = (self._views(self._buffers[name])[0] for name in ("weights", "d_weights"))
+        gradient[-self.n_inputs :] = np.einsum("sij,sij->i", w_1, d_w_1)
+        return d_placed * self._scales(theta)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skbayesnn.sip.drawn_layers import bias_leaky, bias_leaky_adjoint, read_out_adjoint
+from skbayesnn.sip.drawn_layers import bias_unit, bias_unit_adjoint, read_out_adjoint
 from skbayesnn.sip.priors import Prior, centred, centred_adjoint
 
 
@@ -69,9 +69,9 @@ class SamplerPrior(Prior):
         shape = (n_draws, n_rows, self.width)
         first, second = self.buffer("first", shape, dtype), self.buffer("second", shape, dtype)
         first[:] = X @ w_1
-        bias_leaky(first, noise @ u + b_1)
+        bias_unit(first, noise @ u + b_1, 0.0)
         np.matmul(first.reshape(-1, self.width), w_2, out=second.reshape(-1, self.width))
-        bias_leaky(second, np.tile(b_2, (n_draws, 1)))
+        bias_unit(second, np.tile(b_2, (n_draws, 1)), 0.0)
         return second @ v + c
 
     def moments(self, theta, X, noise):
@@ -102,7 +102,7 @@ class SamplerPrior(Prior):
         np.matmul(first.reshape(flat).T, d_hidden.reshape(flat), out=d_w_2)
         d_first = second
         np.matmul(d_hidden.reshape(flat), w_2.T, out=d_first.reshape(flat))
-        bias_leaky_adjoint(first, d_first, d_bias)
+        bias_unit_adjoint(first, d_first, d_bias, 0.0)
         d_b_1[:] = d_bias.sum(axis=0)
         d_u[:] = noise.T @ d_bias
         over_draws = d_first.sum(axis=0)

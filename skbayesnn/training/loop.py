@@ -139,12 +139,19 @@ class CallbackTasks:
     attributes : callable
         Returns the fitted attributes with which the estimator would predict if the fit
         stopped now; called only for callbacks that ask.
+    parent : sklearn.callback.CallbackContext or None, default=None
+        Of the whole fit, where this is one part of several; None where it is the whole.
+    number : int, default=0
+        Of this part.
     """
 
-    def __init__(self, estimator, X, y, n_epochs, attributes):
+    def __init__(self, estimator, X, y, n_epochs, attributes, parent=None, number=0):
         self.known = {"estimator": estimator, "X": X, "y": y}
         self.attributes = attributes
-        self.context = estimator._init_callback_context(max_subtasks=n_epochs)
+        if parent is None:
+            self.context = estimator._init_callback_context(max_subtasks=n_epochs)
+        else:
+            self.context = parent.subcontext("network", number, max_subtasks=n_epochs)
         self.context.call_on_fit_task_begin(**self.known)
 
     def begin(self):

@@ -79,6 +79,26 @@ def holds_out(estimator, automatic):
     return automatic if isinstance(chosen, str) else bool(chosen)
 
 
+def number_of_networks(n_networks, n_rows, rule):
+    """How many networks are trained and pooled.
+
+    Parameters
+    ----------
+    n_networks : int or "auto"
+    n_rows : int
+    rule : dict of int to int
+        What "auto" means for fewer rows than each of the rising limits; one else.
+
+    Examples
+    --------
+    >>> [number_of_networks("auto", n, {1000: 3, 2000: 2}) for n in (999, 1000, 2000)]
+    [3, 2, 1]
+    """
+    if not isinstance(n_networks, str):
+        return int(n_networks)
+    return next((n for limit, n in rule.items() if n_rows < limit), 1)
+
+
 def training_settings(estimator, n_rows, automatic):
     """Put numbers in place of "auto".
 

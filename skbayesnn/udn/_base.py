@@ -24,6 +24,7 @@ from skbayesnn.training.settings import (
     copies,
     hold_out,
     holds_out,
+    number_of_networks,
     training_settings,
 )
 from skbayesnn.udn.architecture import FUSED, GENERATORS, Architecture
@@ -171,11 +172,7 @@ class UnboundedDepthMixin:
 
     def _number_of_networks(self, n_rows):
         """How many are pooled: "auto" takes more for few rows."""
-        if not isinstance(self.n_networks, str):
-            return int(self.n_networks)
-        if self._sees_images:
-            return 1
-        return next((n for limit, n in NETWORKS.items() if n_rows < limit), 1)
+        return number_of_networks(self.n_networks, n_rows, {} if self._sees_images else NETWORKS)
 
     def _initialise(self, n_inputs, n_rows, likelihood, n_networks=1):
         """Untrained networks: this estimator's own and, for each of the others, a copy of it."""

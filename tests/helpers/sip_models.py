@@ -4,7 +4,7 @@ import numpy as np
 
 SMALL = {
     "n_inducing": 10, "n_draws": 30, "width": 15, "n_posterior_draws": 100,
-    "early_stopping": False,
+    "early_stopping": False, "n_networks": 1,
 }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from skbayesnn.sip.discriminator import Discriminator
 from skbayesnn.sip.leaky_network import LeakyNetwork
 from skbayesnn.sip.model import SparseImplicitProcess
 from skbayesnn.sip.objective import power_log_likelihood
-from skbayesnn.sip.priors import BNNPrior
+from skbayesnn.sip.priors import BNNPrior, SmoothPrior
 from skbayesnn.sip.sampler import SamplerPrior
 
 # Central differences with a step of 1e-6: truncation 1e-12, rounding 1e-10 of the value.
@@ -49,12 +49,14 @@ def test_leaky_network():
     assert_gradient(d_x, value, x)
 
 
-@pytest.mark.parametrize("kind", [BNNPrior, SamplerPrior])
+@pytest.mark.parametrize("kind", [BNNPrior, SmoothPrior, SamplerPrior])
 def test_priors(kind):
     rng = np.random.default_rng(0)
     prior = kind(2, 4)
     X, noise = rng.normal(size=(5, 2)), rng.normal(size=(6, prior.n_noise))
     theta = prior.start(X, rng)
+    # Scales of inputs, where there are some, are one at the start.
+    theta[-2:] += [0.4, -0.7]
     shapes = [part.shape for part in prior.moments(theta, X, noise)]
     weights = [rng.normal(size=shape) for shape in shapes]
 
@@ -157,7 +159,7 @@ def test_network_of_the_discriminator():
     assert_gradient(np.concatenate([d_u_q, 0 * d_u_q]), lambda: d.divergence(seen, u[:6])[0], u)
 
 
-@pytest.mark.parametrize("prior", ["bnn", "sampler"])
+@pytest.mark.parametrize("prior", ["bnn", "smooth", "sampler"])
 def test_objective(prior):
     rng = np.random.default_rng(0)
     X, Z, y = rng.normal(size=(7, 2)), rng.normal(size=(4, 2)), rng.normal(size=7)

@@ -9,7 +9,7 @@ from skbayesnn.sip.conditional import FeatureConditional
 from skbayesnn.sip.discriminator import Discriminator
 from skbayesnn.sip.model import SparseImplicitProcess
 from skbayesnn.sip.objective import power_log_likelihood
-from skbayesnn.sip.priors import BNNPrior
+from skbayesnn.sip.priors import BNNPrior, SmoothPrior
 from skbayesnn.sip.sampler import SamplerPrior
 
 
@@ -17,17 +17,24 @@ def leaky(z):
     return np.where(z > 0, z, 0.1 * z)
 
 
-def test_bnn_prior_is_a_network_with_random_weights():
+def smooth(z):
+    return 0.55 * z + 0.45 * np.hypot(z, 1.0)
+
+
+@pytest.mark.parametrize(("kind", "unit"), [(BNNPrior, leaky), (SmoothPrior, smooth)])
+def test_bnn_priors_are_networks_with_random_weights(kind, unit):
     rng = np.random.default_rng(0)
-    prior = BNNPrior(2, 3)
+    prior = kind(2, 3)
     theta, X = rng.normal(size=prior.n_parameters), rng.normal(size=(4, 2))
     noise = rng.normal(size=(5, prior.n_noise))
     f = prior.functions(theta, X, noise)
+    means, log_stds, log_scales = np.split(theta, [prior.n_noise, 2 * prior.n_noise])
+    placed = X * np.exp(log_scales) if len(log_scales) else X
     for s in range(5):
-        w = theta[: prior.n_noise] + np.exp(theta[prior.n_noise :]) * noise[s]
+        w = means + np.exp(log_stds) * noise[s]
         w_1, b_1, w_2, b_2, v, c = np.split(w, np.cumsum([6, 3, 9, 3, 3]))
-        first = leaky(X @ w_1.reshape(2, 3) + b_1)
-        expected = leaky(first @ w_2.reshape(3, 3) + b_2) @ v + c
+        first = unit(placed @ w_1.reshape(2, 3) + b_1)
+        expected = unit(first @ w_2.reshape(3, 3) + b_2) @ v + c
         np.testing.assert_allclose(f[s], expected, rtol=1e-12)
 
 
@@ -45,7 +52,7 @@ def test_sampler_prior_is_a_network_of_inputs_and_noise():
         np.testing.assert_allclose(f[s], expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("kind", [BNNPrior, SamplerPrior])
+@pytest.mark.parametrize("kind", [BNNPrior, SmoothPrior, SamplerPrior])
 @pytest.mark.parametrize("n_inputs", [1, 20])
 def test_priors_start_with_variance_one(kind, n_inputs):
     rng = np.random.default_rng(0)
@@ -57,7 +64,7 @@ def test_priors_start_with_variance_one(kind, n_inputs):
     assert abs(f.mean()) < 0.3
 
 
-@pytest.mark.parametrize("kind", [BNNPrior, SamplerPrior])
+@pytest.mark.parametrize("kind", [BNNPrior, SmoothPrior, SamplerPrior])
 def test_moments_are_those_of_the_functions(kind):
     rng = np.random.default_rng(0)
     prior, X = kind(2, 5), rng.normal(size=(4, 2))
@@ -129,19 +136,19 @@ def test_joint_functions_have_the_moments_of_the_conditional():
     np.testing.assert_allclose(np.cov(drawn.T), expected, atol=error)
 
 
-@pytest.mark.parametrize("kind", [BNNPrior, SamplerPrior])
+@pytest.mark.parametrize("kind", [BNNPrior, SmoothPrior, SamplerPrior])
 def test_hyperprior_is_a_normal_law(kind):
     rng = np.random.default_rng(0)
     prior = kind(2, 30)
     theta = prior.start(rng.normal(size=(9, 2)), rng)
-    n = prior.n_noise if kind is BNNPrior else prior.n_parameters
+    n = prior.n_parameters if kind is SamplerPrior else prior.n_noise
     scales = prior.hyper_scales
     assert np.isinf(scales[n:]).all()
     value, _ = prior.hyperprior(theta)
     expected = norm.logpdf(theta[:n], 0, scales[:n]).sum() - norm.logpdf(0, 0, scales[:n]).sum()
     np.testing.assert_allclose(value, -expected)
     # Half of the squares at the start of the one, all of them of the other.
-    part = 0.5 if kind is BNNPrior else 1.0
+    part = 1.0 if kind is SamplerPrior else 0.5
     assert abs(np.mean((theta[:n] / scales[:n]) ** 2) / part - 1) < 0.15
 
 
