@@ -20,9 +20,10 @@ from skbayesnn._validation import (
 from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture, linear_pool
-from skbayesnn.udn._base import CONSTRAINTS, UnboundedDepthMixin
+from skbayesnn.udn._base import CONSTRAINTS, MANY_INPUTS, UnboundedDepthMixin
 from skbayesnn.udn.layers import LayerGenerator
 from skbayesnn.udn.likelihoods import Likelihood
+from skbayesnn.udn.relevance import input_effects
 
 
 class UDNRegressor(
@@ -315,7 +316,20 @@ class UDNRegressor(
         return self._network.shared(depth)[:, : len(self._y_offset)]
 
     def _calibrate(self, X, targets, weights):
-        """Held-out rows have set the noise already."""
+        """Held-out rows have set the noise already: they say what the inputs do."""
+        if self._network.architecture.fused and X.shape[1] <= MANY_INPUTS:
+            self._X_effects = input_effects(self._own_means, X, targets, weights)
+
+    def _own_gaussians(self, X):
+        """Gaussians of this estimator's own network, at inputs that are scaled, and q(ℓ)."""
+        q, law = self._depths(), self._network.architecture.likelihood
+        outputs = self._network.outputs(X, len(q))
+        return q, law.gaussians(outputs, self._network.shared(len(q)))
+
+    def _own_means(self, X):
+        """Means of the standardised targets at inputs that are scaled; (n, n_targets)."""
+        q, (log_weights, means, _) = self._own_gaussians(X)
+        return np.einsum("d,dntg,dntg->nt", q, np.exp(log_weights), means)
 
     @with_callbacks
     @whole_or_not_at_all
@@ -449,9 +463,7 @@ class UDNRegressor(
 
     def _own_mixtures(self, X, novelty):
         """Predictive distributions of this estimator's own network, one a target."""
-        q, law = self._depths(), self._network.architecture.likelihood
-        outputs = self._network.outputs(self._scaled(X), len(q))
-        log_weights, means, log_variances = law.gaussians(outputs, self._network.shared(len(q)))
+        q, (log_weights, means, log_variances) = self._own_gaussians(self._scaled(X))
         weights = np.exp(log_weights) * q[:, None, None, None]
         parts = np.moveaxis(np.stack([weights, means, np.exp(log_variances)]), 1, 3)
         mixtures = []
