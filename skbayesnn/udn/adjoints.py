@@ -13,7 +13,7 @@ from skbayesnn.numerics.jit import helper
 
 LEAST_VARIANCE = 1e-6
 """Least variance that a head may give a row, in standardised units."""
-CURVATURE = 0.5
+CURVATURE = 0.2
 """c of layer 1's activation, (z + √(z² + c)) / 2: how round the bend at zero is."""
 
 

@@ -67,7 +67,8 @@ class UDNRegressor(
         Units of each hidden layer. "auto" takes 32 for fewer than 2000 rows, 64 for fewer than
         4000 and 128 for more; of channels, for layers of images, 48.
     layer_generator : {"dense", "residual", "convolutional"} or callable, default="dense"
-        What a new layer is: ``relu(h W + b)``; ``h + relu(h W + b) U``; or the latter on the
+        What a new layer is: ``relu(h W + b)``; ``h + relu(h W + b) U``, layer 1 of both a relu
+        of the inputs with a round bend, (z + √(z² + c)) / 2 with c = 0.2; or the latter on the
         3 × 3 neighbourhoods of every pixel, normalised, and with pooling after layer 1
         (:class:`~skbayesnn.udn.ConvolutionalLayers` offers others). Or what
         ``layer_generator(number, input_shape, width)`` returns, the layer of that number, counted
@@ -139,7 +140,12 @@ class UDNRegressor(
     n_layers_ : int
         Largest depth with positive probability.
     input_relevance_ : ndarray of shape (`n_features_in_`,)
-        What the normalised inputs are multiplied by; 1 for up to 20 inputs. Of more, a short fit
+        What the normalised inputs are multiplied by. Up to 20 inputs of dense or residual layers:
+        1 in the first network; in each of the others, where rows are held out,
+        e² / (e² + 64 / n) over the largest of these, at least 0.03. There e² is the mean square
+        of the slopes of the predicted mean in that input, over the networks before, in standard
+        deviations of the input and of what these networks left unexplained of their held-out
+        rows; n is the number of rows. With more inputs a short fit
         of dense or residual layers says which matter, by the squared norms of their weights over
         the largest; two networks are trained, with all inputs alike and with inputs so scaled,
         and the latter is kept where it predicts the held-out rows better by more than the
