@@ -33,6 +33,7 @@ from skbayesnn.udn.inference import DepthInference
 from skbayesnn.udn.inputs import OneScale, TableScales
 from skbayesnn.udn.network import Network
 from skbayesnn.udn.novelty import Novelty
+from skbayesnn.udn.relevance import relevances
 
 NETWORKS = {500: 4, 1000: 3, 2000: 2}
 """Fewer rows than this, and how many networks "auto" pools then; one else, and of images. Single
@@ -182,7 +183,7 @@ class UnboundedDepthMixin:
         self._others = [type(self)(**parameters) for _ in range(n_networks - 1)]
         for member in self._members():
             start, member._shuffle, member._split = (next(generators) for _ in range(3))
-            member._X_relevance = np.ones(n_inputs)
+            member._X_relevance, member._X_effects = np.ones(n_inputs), None
             member._new_network(member._architecture(n_inputs, n_rows, likelihood), start)
             member.loss_curve_, member.validation_scores_ = [], []
             member.n_iter_ = member.n_samples_seen_ = 0
@@ -220,6 +221,7 @@ class UnboundedDepthMixin:
         with Workers(self.n_jobs) as workers:
             for number, member in enumerate(members):
                 self._others = members[1 : number + 1]
+                member._start_from([m._X_effects for m in members[:number]], weights.sum())
                 goes_on = member._train_one(
                     X, targets, weights, strata, holding, weighs, tasks, workers
                 )
@@ -227,6 +229,13 @@ class UnboundedDepthMixin:
                     break
         self._publish()
         tasks.finish()
+
+    def _start_from(self, effects, n_rows):
+        """Start anew with inputs scaled by what they do in the networks before, where known."""
+        effects = [each for each in effects if each is not None]
+        if effects:
+            self._X_relevance = relevances(effects, n_rows)
+            self._new_network(self._network.architecture, self._network.generator)
 
     def _train_one(self, X, targets, weights, strata, holding, weighs, tasks, workers):
         """Fit on all rows, or on a part and, with ``refit``, then on all of them.
@@ -257,7 +266,8 @@ class UnboundedDepthMixin:
             return inference, self._run(inference, settings, self.schedule, tasks)
 
         inference, record = self._weigh_inputs(learn, settings) if weighs else learn()
-        data = data[0] * self._X_relevance, *data[1:]
+        if weighs:
+            data = data[0] * self._X_relevance, *data[1:]
         held_out = inference.held_out
         self.validation_scores_ = record.scores
         if holding:

@@ -13,6 +13,8 @@ from skbayesnn.numerics.jit import helper
 
 LEAST_VARIANCE = 1e-6
 """Least variance that a head may give a row, in standardised units."""
+CURVATURE = 0.2
+"""c of layer 1's activation, (z + √(z² + c)) / 2: how round the bend at zero is."""
 
 
 @helper
@@ -76,6 +78,35 @@ def affine_relu_adjoint(inputs, out, d_out, d_weights, d_bias):
     for i in range(out.shape[0]):
         for j in range(out.shape[1]):
             d_out[i, j] = d_out[i, j] if out[i, j] > zero else zero
+    affine_adjoint(inputs, d_out, d_weights, d_bias)
+
+
+@helper
+def affine_bend(inputs, weights, bias, out):
+    """Set ``out`` to (z + √(z² + c)) / 2, z = ``inputs @ weights + bias``; NaN stays NaN.
+
+    A smooth and positive relu ("squareplus"), whose derivative is known from its value alone.
+    """
+    product(inputs, weights, out)
+    half, c = out.dtype.type(0.5), out.dtype.type(CURVATURE)
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            z = out[i, j] + bias[j]
+            root = np.sqrt(z * z + c)
+            out[i, j] = half * (root + z) if z > 0 else half * c / (root - z)
+
+
+@helper
+def affine_bend_adjoint(inputs, out, d_out, d_weights, d_bias):
+    """Gradient of :func:`affine_bend`, as :func:`affine_relu_adjoint`'s.
+
+    With h the value the derivative is h² / (h² + c / 4).
+    """
+    quarter = out.dtype.type(0.25 * CURVATURE)
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            square = out[i, j] * out[i, j]
+            d_out[i, j] *= square / (square + quarter)
     affine_adjoint(inputs, d_out, d_weights, d_bias)
 
 

@@ -60,7 +60,8 @@ class UDNClassifier(
         Units of each hidden layer. "auto" takes 32 for fewer than 2000 rows, 64 for fewer than
         4000 and 128 for more; of channels, for layers of images, 48.
     layer_generator : {"dense", "residual", "convolutional"} or callable, default="dense"
-        What a new layer is: ``relu(h W + b)``; ``h + relu(h W + b) U``; or the latter on the
+        What a new layer is: ``relu(h W + b)``; ``h + relu(h W + b) U``, layer 1 of both a relu
+        of the inputs with a round bend, (z + √(z² + c)) / 2 with c = 0.2; or the latter on the
         3 × 3 neighbourhoods of every pixel, normalised, and with pooling after layer 1
         (:class:`~skbayesnn.udn.ConvolutionalLayers` offers others). Or what
         ``layer_generator(number, input_shape, width)`` returns, the layer of that number, counted

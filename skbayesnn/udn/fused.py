@@ -6,6 +6,8 @@ enough for a call a layer to cost as much as its work.
 
 from skbayesnn.numerics.jit import helper, kernel
 from skbayesnn.udn.adjoints import (
+    affine_bend,
+    affine_bend_adjoint,
     affine_relu,
     affine_relu_adjoint,
     product,
@@ -34,7 +36,9 @@ def layer_forward(first, residual, block, inputs, out, inner):
     fan_in, width = inputs.shape[1], out.shape[1]
     weights = block[: fan_in * width].reshape((fan_in, width))
     bias = block[fan_in * width : fan_in * width + width]
-    if first or not residual:
+    if first:
+        affine_bend(inputs, weights, bias, out)
+    elif not residual:
         affine_relu(inputs, weights, bias, out)
     else:
         affine_relu(inputs, weights, bias, inner)
@@ -58,10 +62,11 @@ def layer_adjoint(
     weights = block[:n_weights].reshape((fan_in, width))
     d_weights = d_block[:n_weights].reshape((fan_in, width))
     d_bias = d_block[n_weights : n_weights + width]
-    if first or not residual:
+    if first:
+        affine_bend_adjoint(inputs, out, d_out, d_weights, d_bias)
+    elif not residual:
         affine_relu_adjoint(inputs, out, d_out, d_weights, d_bias)
-        if not first:
-            product_nt(d_out, weights, d_inputs)
+        product_nt(d_out, weights, d_inputs)
     else:
         begin = n_weights + width
         mixing = block[begin : begin + width * width].reshape((width, width))

@@ -7,7 +7,10 @@ infinite network; the generators by name are "dense" and "residual" here, "convo
 
 - dense: h' = relu(h W + b);
 - residual: h' = h + relu(h W + b) U;
-- layer 1 of both lifts the inputs to the width, h' = relu(x W + b).
+- layer 1 of both lifts the inputs to the width, h' = (z + √(z² + c)) / 2 with z = x W + b: a relu
+  with a round bend (:data:`skbayesnn.udn.adjoints.CURVATURE`). Its kinks would be all that is not
+  smooth where one layer is enough; its values are positive, so that layers above, started at the
+  identity, pass them on unchanged.
 """
 
 from abc import ABC, abstractmethod
@@ -15,6 +18,8 @@ from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
+
+from skbayesnn.udn.adjoints import CURVATURE
 
 
 class Layer(ABC):
@@ -152,7 +157,7 @@ LayerGenerator = (
 
 
 class DenseLayer(Layer):
-    """h' = relu(h W + b), started and centred at W = I but for layer 1.
+    """h' = relu(h W + b), started and centred at W = I; layer 1 with a round bend.
 
     Parameters
     ----------
@@ -193,12 +198,17 @@ class DenseLayer(Layer):
     def forward(self, theta, inputs):
         """See :class:`Layer`."""
         weights, bias = self._affine(theta)
-        out = np.maximum(inputs @ weights + bias, 0)
+        z = inputs @ weights + bias
+        if not self.first:
+            out = np.maximum(z, 0)
+            return out, out
+        root = np.sqrt(z * z + CURVATURE)
+        out = np.where(z > 0, 0.5 * (root + z), 0.5 * CURVATURE / (root + np.abs(z)))
         return out, out
 
     def adjoint(self, theta, inputs, kept, d_outputs):
         """See :class:`Layer`."""
-        d_z = d_outputs * (kept > 0)
+        d_z = d_outputs * (kept**2 / (kept**2 + 0.25 * CURVATURE) if self.first else kept > 0)
         d_theta = np.concatenate([(inputs.T @ d_z).ravel(), d_z.sum(axis=0)])
         return d_theta, d_z @ self._affine(theta)[0].T
 

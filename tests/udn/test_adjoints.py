@@ -15,35 +15,51 @@ def numerical(function, x):
     return flat.reshape(x.shape)
 
 
-@pytest.mark.parametrize("activation", [False, True])
-def test_affine(activation, rng):
+ACTIVATIONS = {
+    "affine": lambda z: z,
+    "affine_relu": lambda z: np.maximum(z, 0),
+    "affine_bend": lambda z: 0.5 * (z + np.sqrt(z**2 + adjoints.CURVATURE)),
+}
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_affine(name, rng):
     x, w, b = rng.normal(size=(5, 3)), rng.normal(size=(3, 4)), rng.normal(size=4)
     seed = rng.normal(size=(5, 4))
 
     def loss(x, w, b):
-        z = x @ w + b
-        return np.sum(seed * (np.maximum(z, 0) if activation else z))
+        return np.sum(seed * ACTIVATIONS[name](x @ w + b))
 
     out, d_x, d_w, d_b = np.empty((5, 4)), np.empty((5, 3)), np.empty((3, 4)), np.empty(4)
     d_out = seed.copy()
-    if activation:
-        adjoints.affine_relu(x, w, b, out)
-        np.testing.assert_allclose(out, np.maximum(x @ w + b, 0))
-        adjoints.affine_relu_adjoint(x, out, d_out, d_w, d_b)
-    else:
-        adjoints.affine(x, w, b, out)
-        np.testing.assert_allclose(out, x @ w + b)
-        adjoints.affine_adjoint(x, d_out, d_w, d_b)
+    getattr(adjoints, name)(x, w, b, out)
+    np.testing.assert_allclose(out, ACTIVATIONS[name](x @ w + b))
+    given = (x,) if name == "affine" else (x, out)
+    getattr(adjoints, name + "_adjoint")(*given, d_out, d_w, d_b)
     adjoints.product_nt(d_out, w, d_x)
     np.testing.assert_allclose(d_x, numerical(lambda v: loss(v, w, b), x), atol=1e-5)
     np.testing.assert_allclose(d_w, numerical(lambda v: loss(x, v, b), w), atol=1e-5)
     np.testing.assert_allclose(d_b, numerical(lambda v: loss(x, w, v), b), atol=1e-5)
 
 
-def test_relu_lets_nan_through():
+@pytest.mark.parametrize("name", ["affine_relu", "affine_bend"])
+def test_activations_let_nan_through(name):
     out = np.empty((1, 2))
-    adjoints.affine_relu(np.array([[np.nan]]), np.ones((1, 2)), np.zeros(2), out)
+    getattr(adjoints, name)(np.array([[np.nan]]), np.ones((1, 2)), np.zeros(2), out)
     assert np.isnan(out).all()
+
+
+def test_bend_keeps_its_digits_far_from_zero():
+    z, out = np.array([[-3e4, -1.0, 3e4]], dtype=np.float32), np.empty((1, 3), dtype=np.float32)
+    adjoints.affine_bend(z, np.eye(3, dtype=np.float32), np.zeros(3, dtype=np.float32), out)
+    root = np.hypot(z, adjoints.CURVATURE**0.5, dtype=float)
+    exact = np.where(z > 0, 0.5 * (root + z), 0.5 * adjoints.CURVATURE / (root + np.abs(z)))
+    np.testing.assert_allclose(out, exact, rtol=1e-6)
+    d_out = np.ones((1, 3), dtype=np.float32)
+    adjoints.affine_bend_adjoint(
+        z, out, d_out, np.empty((3, 3), dtype=np.float32), np.empty(3, dtype=np.float32)
+    )
+    np.testing.assert_allclose(d_out[0, [0, 2]], [0, 1], atol=1e-6)
 
 
 def test_softmax(rng):
