@@ -210,13 +210,15 @@ def report(found, n_simulations, data_hash):
 Calibration
 ===========
 
-Where :class:`~skbayesnn.StableNNRegressor` claims to draw from its posterior, it is put to the
-test that every exact sampler passes (Talts, Betancourt, Simpson, Vehtari and Gelman, *Validating
-Bayesian inference algorithms with simulation-based calibration*, 2018): draw the parameters and the
-function from the prior and data from those, {N_ROWS} rows; sample from the posterior given the
-data; then the rank of each true value among {N_DRAWS - 1} draws is uniform. Data are simulated by
-code that shares nothing with the package, fits and draws are those of a user, chains are short.
-Frozen units stand for infinitely many, and are compared with those.
+:class:`~skbayesnn.StableNNRegressor` claims to draw from its posterior. This report checks the
+claim by simulation-based calibration, a test that every exact sampler passes (Talts, Betancourt,
+Simpson, Vehtari and Gelman, *Validating Bayesian inference algorithms with simulation-based
+calibration*, 2018). Draw the parameters and the function from the prior, and data given those,
+{N_ROWS} rows. Then sample from the posterior
+given the data. If the sampler is right, the rank of each true value among {N_DRAWS - 1} draws is
+uniformly distributed. The code that simulates the data shares nothing with the package. Fits and
+draws are made as a user makes them, with short chains. Sampled units approximate infinitely many,
+and are compared with infinitely many.
 
 :version: {skbayesnn.__version__}
 :simulations: {n_simulations}
@@ -224,17 +226,17 @@ Frozen units stand for infinitely many, and are compared with those.
 :made by: ``python benchmarks/calibration.py --simulations {n_simulations}``
 :result: {result_of(exact)}
 
-The rule, stated before the simulations were run: of {len(exact)} quantities none has a p-value
-below {LEVEL} / {len(exact)} by χ² over {MAX_BINS} bins (fewer where a bin would have less than
-{LEAST_A_BIN}), by the largest deviation of the ranks' distribution from the uniform one
-(Kolmogorov and Smirnov) or by the mean rank; no fit fails; and in each case the median over the
-simulations of the largest R-hat of a fit is at most {MAX_R_HAT}. Cases with slow fits have fewer
-simulations.
+The rule was stated before the simulations were run. Of {len(exact)} quantities, none may have a
+p-value below {LEVEL} / {len(exact)} by χ² over {MAX_BINS} bins (fewer where a bin would have less
+than {LEAST_A_BIN}), by the largest deviation of the ranks' distribution from the uniform one
+(Kolmogorov and Smirnov) or by the mean rank. No fit may fail. In each case the median over
+the simulations of the largest R-hat of a fit may be at most {MAX_R_HAT}. Cases with slow
+fits have fewer simulations.
 
-A bar is a bin of ranks; half of the full height is what is expected. Bars that are high at both
-ends tell of a posterior that is too sure of itself, bars high in the middle of one too wide, a
-slope of values that are too large or too small. "y at a row" is a new target at a training row,
-"difference" that of new targets at two rows that lie close together, drawn jointly.
+Each bar is a bin of ranks, and is expected to have half of the full height. High bars at both ends
+mean an overconfident posterior, high bars in the middle one that is too wide, and a slope values
+that are too large or too small. "y at a row" is a new target at a training row. "difference"
+is that of new targets at two rows that lie close together, drawn jointly.
 
 {table(exact, len(exact))}
 """
@@ -243,10 +245,11 @@ slope of values that are too large or too small. "y at a row" is a new target at
 Approximations
 --------------
 
-The other regressors do not sample from a posterior exactly, and no law of data is theirs. These
-are their ranks on {simulate(CASES[others[0].case], 0).y.size} rows of smooth functions on the line,
-drawn from a Gaussian process, with Gaussian noise a fifth of their standard deviation. Nothing is
-judged.
+The other regressors do not sample from a posterior exactly, and have no prior from which their data
+could be drawn. These are their ranks on
+{simulate(CASES[others[0].case], 0).y.size} rows of smooth functions on the line,
+drawn from a Gaussian process, with Gaussian noise a fifth of their standard deviation. There is no
+verdict.
 
 {table(others, None)}
 """

@@ -39,9 +39,12 @@ HEAD = """.. Written by benchmarks/honesty.py: change that, and run it.
 Honesty
 =======
 
-Every estimator of the package and its peers, all with their defaults, on {n_problems} problems
-whose truth is known (``benchmarks/panel_problems.py`` and ``panel_classes.py``), in {sizes}. Scores
-are those of 1000 test rows. {provenance}
+This report compares the estimators of the package with other methods, all with default settings,
+on {n_problems}
+synthetic problems. Their true distributions are known, so that scores can be compared with those of
+the truth (``benchmarks/panel_problems.py`` and ``panel_classes.py``). Training tables
+have {sizes};
+scores are those of 1000 test rows. {provenance}
 
 :version: {version}
 :fits: {n_fits}, of which {n_failed} failed
@@ -50,12 +53,15 @@ are those of 1000 test rows. {provenance}
    {models} --folder DIR --no-run --page docs``; without ``--no-run --page docs`` it makes the fits
 
 .. image:: _static/honesty.png
-   :alt: Coverage against level, a curve a model, of seeds looked at and of seeds that were not
+   :alt: Coverage against level, one curve for each model
    :target: _static/honesty.png
 
-A curve on the grey line covers what it says; below it, intervals are too narrow. Curves are means
-over all problems and sizes, and a model may be too narrow on some and too wide on others: see the
-tables. All scores of all fits are in :download:`honesty.csv <_static/honesty.csv>`.
+A model whose curve follows the grey line has the coverage that it claims. Below the line, its
+intervals are too narrow. The curves are means over all problems and sizes, and a model may be too
+narrow on some problems and too wide on others, which the tables below show. "Promises" are the
+limits that ``benchmarks/panel_report.py`` sets, for example a coverage of 0.84 to 0.96 for 90 %
+intervals from 200 rows on. All scores of all fits are in
+:download:`honesty.csv <_static/honesty.csv>`.
 
 """
 
@@ -118,7 +124,7 @@ def page(rows):
         chosen = [row for row in rows if (row["problem"] in CLASSIFICATION) == of_classes]
         if chosen:
             parts += [summary(chosen, seeds, of_classes)]
-    parts += [_title("What is lost"), _lines("Promises that are broken", lost)]
+    parts += [_title("Where the models fall short"), _lines("Promises that are broken", lost)]
     parts += [_lines("Fits that failed", failed), _title("Problem by problem"), _READING]
     cases = by_case(rows)
     for name in PROBLEMS:
@@ -128,8 +134,9 @@ def page(rows):
     return "".join(parts)
 
 
-_READING = """Before the bar: seeds that were looked at; after it: the others; means over seeds.
-CRPS and widths are in units of the spread of the targets. A row in bold breaks a promise at a seed.
+_READING = """Before the bar is the mean over seeds that were looked at while defaults were
+chosen, after it the mean over the others. CRPS and widths are in units of the spread of the
+targets. A row in bold breaks a promise for at least one seed.
 
 """
 
@@ -148,9 +155,10 @@ def summary(rows, seeds, of_classes):
             if any(cells):
                 lines += _line([_ours(model), size, *cells])
     what = (
-        "log loss above the truth's (median) · Brier score · calibration error"
+        "median log loss above that of the truth · mean Brier score · mean calibration error"
         if of_classes
-        else "log density below the truth's (median) · CRPS · coverage of 90 % intervals"
+        else "median log density below that of the truth · mean CRPS · "
+        "mean coverage of 90 % intervals"
     )
     title = _title("Classification" if of_classes else "Regression")
     return f"{title}Over the problems of each size: {what}.\n\n" + "\n".join(lines) + "\n\n"

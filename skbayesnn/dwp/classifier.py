@@ -49,48 +49,50 @@ class DeepWishartClassifier(
         contains "gw". "dgp" is a Gaussian posterior over features instead, which makes the model a
         deep Gaussian process with global inducing points, for comparison.
     n_inducing : int, default=100
-        Inducing inputs; the distinct rows of X where they are fewer. More make the model more
-        flexible. For each class, a step costs the cube of their number, and their square times its
-        rows.
+        Number of inducing inputs; at most the number of distinct rows of X. More make the model
+        more flexible. For each class, a step costs the cube of their number, and their square times
+        its rows.
     degrees_of_freedom : int or None, default=None
         Degrees of freedom of every hidden Gram matrix. Small values let a layer vary a lot, large
         values make it nearly deterministic. None means the number of inputs, but at most 20.
     n_draws : int, default=10
-        Monte Carlo draws a training step, of the Gram matrices. They are used in the last fiftieth
-        of the steps; before, a step uses one.
+        Monte Carlo draws per training step, of the Gram matrices. They are used in the last
+        fiftieth of the steps; before, a step uses one.
     n_posterior_draws : int, default=50
-        Posterior draws that predictions mix.
+        Number of posterior draws in the predictive mixture.
     learning_rate : float, default=0.01
-        Of Adam, at the start. Adam uses twice this value, as with an exact output of the regressor.
-        Forty times this value is the fraction of the way that a step moves the pseudo-observations
-        towards the best ones for its batch.
+        Initial learning rate of Adam. Adam uses twice this value, as with an exact output of the
+        regressor. Forty times this value is the fraction of the way that a step moves the
+        pseudo-observations towards the best ones for its batch.
     schedule : {"cosine", "constant", "drop"}, default="cosine"
         How the learning rate falls over the epochs; "drop" is to a tenth after three quarters.
     max_iter : int or "auto", default="auto"
-        Epochs: passes over the rows. "auto" takes as many as make 200 steps, or 100 for each hidden
-        layer if that is more, but at least 20.
+        Number of epochs, which are passes over the rows. "auto" takes as many as make 200 steps, or
+        100 for each hidden layer if that is more, but at least 20.
     batch_size : int or "auto", default="auto"
-        Rows a step. "auto" takes 1000.
+        Rows per training step. "auto" takes 1000.
     early_stopping : bool or "auto", default="auto"
         Hold out rows, stop when their mean log density has not risen for ``n_iter_no_change``
         epochs, and put back the best parameters. "auto" is False: the objective rarely overfits, so
         early stopping only saves time. In the end the pseudo-observations also learn from the
         held-out rows. The hidden layers stay as they are.
     validation_fraction : float, default=0.1
-        Part of the rows held out. Rows that are equal in inputs and target stay together.
+        Fraction of the rows that are held out. Rows that are equal in inputs and target stay
+        together.
     n_iter_no_change : int or "auto", default="auto"
-        Epochs without a better held-out score before training stops. "auto" takes as many as
-        make 500 steps. The score is computed about every fifty steps.
+        Number of epochs without a better held-out score after which training stops. "auto" takes as
+        many as make 500 steps. The score is computed about every fifty steps.
     tol : float, default=0.0
-        Least rise of the held-out score, in nats a row, that counts.
+        Smallest rise of the held-out score, in nats per row, that counts as an improvement.
     normalize_X : bool, default=True
-        Standardise the inputs inside. Length scales are fitted either way. With False, their prior
-        and the steps of training are in the units of X.
+        Standardise the inputs internally. Length scales are fitted either way. With False, their
+        prior and the steps of training are in the units of X.
     n_jobs : int or None, default=None
-        Cores to use; None for one, or what a joblib context says. The result does not depend on it.
-        Cores share the rows of a step if there are more than 1500, and the draws in predictions.
+        Number of cores to use. None means one, unless a joblib context says otherwise. The result
+        does not depend on it. Cores share the rows of a step if there are more than 1500, and the
+        draws in predictions.
     random_state : int, numpy.random.RandomState or None, default=None
-        Seed of all that is random: the rows for the start of training, Monte Carlo draws, batches,
+        Seed of all random choices: the rows for the start of training, Monte Carlo draws, batches,
         and the draws that predictions mix.
 
     Attributes
@@ -110,22 +112,22 @@ class DeepWishartClassifier(
     signal_variance_ : float
         Prior variance of the log odds: of the second of two classes, or of each of several.
     inducing_inputs_ : ndarray of shape (n_inducing, `n_features_in_`)
-        Where the inducing inputs ended, in the units of X.
+        Positions of the inducing inputs after training, in the units of X.
     n_iter_ : int
-        Epochs run.
+        Number of epochs that were run.
     loss_curve_ : list of float
-        Minus the objective, a row, in nats of the standardised target, of each epoch. It is
+        Minus the objective per row, in nats of the standardised target, for each epoch. It is
         evaluated at the draws of the steps, and includes the log prior of the length scales.
     validation_scores_ : list of float
-        Mean log density (of classes, log probability) of the held-out targets, standardised,
+        Mean log density of the standardised held-out targets (for classes, mean log probability),
         each time that they were scored.
     n_samples_seen_ : int
-        Rows that the prior is weighed against: the sum of their weights, without the rows that are
-        held out.
+        Number of rows that the prior is weighed against: the sum of their weights, without the rows
+        that are held out.
     n_features_in_ : int
         Number of inputs.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the inputs, where X has them all as strings.
+        Names of the inputs, if X has names that are all strings.
 
     See Also
     --------

@@ -83,31 +83,33 @@ class DeepWishartRegressor(
         later ones reuse: m² numbers for each draw, with m rows or 800 points. It is stored up to
         half a gigabyte, and computed each time beyond.
     n_inducing : int, default=100
-        Inducing inputs; the distinct rows of X where they are fewer. More make the hidden layers
-        more flexible. A step costs the cube of their number, and their square times its rows.
+        Number of inducing inputs; at most the number of distinct rows of X. More make the hidden
+        layers more flexible. A step costs the cube of their number, and their square times its
+        rows.
     degrees_of_freedom : int or None, default=None
         Degrees of freedom of every hidden Gram matrix. Small values let a layer vary a lot, large
         values make it nearly deterministic. None means the number of inputs, but at most 20.
     n_draws : int, default=10
-        Monte Carlo draws a training step, of the Gram matrices. They are used in the last fiftieth
-        of the steps (the last hundredth with an exact or sparse output); before, a step uses one.
+        Monte Carlo draws per training step, of the Gram matrices. They are used in the last
+        fiftieth of the steps (the last hundredth with an exact or sparse output); before, a step
+        uses one.
     n_posterior_draws : int, default=50
-        Posterior draws that predictions mix.
+        Number of posterior draws in the predictive mixture.
     learning_rate : float, default=0.01
-        Of Adam, at the start. Steps that use all rows, with an exact or sparse output, take twice
-        that.
+        Initial learning rate of Adam. Steps that use all rows, with an exact or sparse output, take
+        twice that.
     schedule : {"cosine", "constant", "drop"}, default="cosine"
         How the learning rate falls over the epochs; "drop" is to a tenth after three quarters.
     max_iter : int or "auto", default="auto"
-        Epochs: passes over the rows. With an exact output an epoch is one step, and "auto" takes
-        250 of them, or 100 for each hidden layer if that is more. Otherwise "auto" takes as many
-        epochs as make 800 steps if there is one batch per epoch, and 10,000 steps if there are
-        several (8,000 if a sparse output follows), but at least 20 epochs. With a sparse output, a
-        third of ``max_iter`` is for the steps that use all rows through 256, of up to 12,000 rows
-        each (0.2 GB). "auto" then adds as many epochs as make 400 such steps, or 200 for each
-        hidden layer if that is more.
+        Number of epochs, which are passes over the rows. With an exact output an epoch is one step,
+        and "auto" takes 250 of them, or 100 for each hidden layer if that is more. Otherwise "auto"
+        takes as many epochs as make 800 steps if there is one batch per epoch, and 10,000 steps if
+        there are several (8,000 if a sparse output follows), but at least 20 epochs. With a sparse
+        output, a third of ``max_iter`` is for the steps that use all rows through 256, of up to
+        12,000 rows each (0.2 GB). "auto" then adds as many epochs as make 400 such steps, or 200
+        for each hidden layer if that is more.
     batch_size : int or "auto", default="auto"
-        Rows a step. "auto" takes 500. An exact output uses all rows.
+        Rows per training step. "auto" takes 500. An exact output uses all rows.
     early_stopping : bool or "auto", default="auto"
         Hold out rows, stop when their mean log density has not risen for ``n_iter_no_change``
         epochs, and put back the best parameters. "auto" is False: the objective rarely overfits, so
@@ -115,24 +117,26 @@ class DeepWishartRegressor(
         is conditioned on them if it is exact or sparse, or takes the best pseudo-observations for
         them. The hidden layers stay as they are.
     validation_fraction : float, default=0.1
-        Part of the rows held out. Rows that are equal in inputs and target stay together.
+        Fraction of the rows that are held out. Rows that are equal in inputs and target stay
+        together.
     n_iter_no_change : int or "auto", default="auto"
-        Epochs without a better held-out score before training stops. "auto" takes as many as
-        make 500 steps. The score is computed about every fifty steps.
+        Number of epochs without a better held-out score after which training stops. "auto" takes as
+        many as make 500 steps. The score is computed about every fifty steps.
     tol : float, default=0.0
-        Least rise of the held-out score, in nats a row, that counts.
+        Smallest rise of the held-out score, in nats per row, that counts as an improvement.
     normalize_X : bool, default=True
-        Standardise the inputs inside. Length scales are fitted either way. With False, their prior
-        and the steps of training are in the units of X.
+        Standardise the inputs internally. Length scales are fitted either way. With False, their
+        prior and the steps of training are in the units of X.
     normalize_y : bool, default=True
-        Standardise the targets inside. All outputs are in the units of y either way.
+        Standardise the targets internally. All outputs are in the units of y either way.
     point_estimate : {"mean", "median"}, default="mean"
-        What ``predict`` returns of the predictive distribution.
+        Point of the predictive distribution that ``predict`` returns.
     n_jobs : int or None, default=None
-        Cores to use; None for one, or what a joblib context says. The result does not depend on it.
-        Cores share the rows of a step if there are more than 1500, and the draws in predictions.
+        Number of cores to use. None means one, unless a joblib context says otherwise. The result
+        does not depend on it. Cores share the rows of a step if there are more than 1500, and the
+        draws in predictions.
     random_state : int, numpy.random.RandomState or None, default=None
-        Seed of all that is random: the rows for the start of training, Monte Carlo draws, batches,
+        Seed of all random choices: the rows for the start of training, Monte Carlo draws, batches,
         and the draws that predictions mix.
 
     Attributes
@@ -152,23 +156,23 @@ class DeepWishartRegressor(
     noise_variance_ : float or ndarray
         Noise variance in the squared units of y; one for each of several targets.
     inducing_inputs_ : ndarray of shape (n_inducing, `n_features_in_`)
-        Where the inducing inputs ended, in the units of X.
+        Positions of the inducing inputs after training, in the units of X.
     n_iter_ : int
-        Epochs run.
+        Number of epochs that were run.
     loss_curve_ : list of float
-        Minus the objective, a row, in nats of the standardised target, of each epoch. It is
+        Minus the objective per row, in nats of the standardised target, for each epoch. It is
         evaluated at the draws of the steps, and includes the log prior of the length scales. The
         notes say when it is a bound.
     validation_scores_ : list of float
-        Mean log density (of classes, log probability) of the held-out targets, standardised,
+        Mean log density of the standardised held-out targets (for classes, mean log probability),
         each time that they were scored.
     n_samples_seen_ : int
-        Rows that the prior is weighed against: the sum of their weights, without the rows that are
-        held out.
+        Number of rows that the prior is weighed against: the sum of their weights, without the rows
+        that are held out.
     n_features_in_ : int
         Number of inputs.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the inputs, where X has them all as strings.
+        Names of the inputs, if X has names that are all strings.
 
     See Also
     --------

@@ -38,7 +38,7 @@ def default_members(n_rows):
         members += [
             ("stable", StableNNRegressor()),
             ("dwp", DeepWishartRegressor()),
-            ("sip", SIPRegressor()),
+            ("sip", SIPRegressor(n_networks=2 if n_rows <= FIVE_FOLDS else 1)),
         ]
     return members
 

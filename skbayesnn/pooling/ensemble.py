@@ -57,13 +57,13 @@ class EnsembleRegressor(
         Number of members. More make predictions more accurate and more reliable, and take
         proportionally longer.
     point_estimate : {"mean", "median"} or None, default=None
-        What ``predict`` returns of the predictive distribution. None means the choice of the
+        Point of the predictive distribution that ``predict`` returns. None means the choice of the
         members.
     n_jobs : int or None, default=None
-        Cores to use; None for one, or what a joblib context says. The result does not depend
-        on it. Members are fitted in parallel.
+        Number of cores to use. None means one, unless a joblib context says otherwise. The result
+        does not depend on it. Members are fitted in parallel.
     random_state : int, numpy.random.RandomState or None, default=None
-        Seed of all that is random. The members' seeds are drawn from it and replace every
+        Seed of all random choices. The members' seeds are drawn from it and replace every
         ``random_state`` in ``estimator``.
 
     Attributes
@@ -73,7 +73,7 @@ class EnsembleRegressor(
     n_features_in_ : int
         Number of inputs.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the inputs, where X has them all as strings.
+        Names of the inputs, if X has names that are all strings.
 
     See Also
     --------

@@ -70,7 +70,7 @@ class StackingDistributionRegressor(
         Members with their names; "drop" in place of one leaves it out. None for a list that needs
         no choice, see :func:`~skbayesnn.pooling.default_members.default_members`.
     cv : int, cross-validation splitter, iterable of splits or None, default=None
-        How the rows are put into folds. None means folds of rows in random order, whose number
+        How to split the rows into folds. None means folds of rows in random order, whose number
         depends on the number of rows alone; see
         :func:`~skbayesnn.pooling.default_members.default_splitter`. A number means folds in the
         order of the rows, as in scikit-learn's searches.
@@ -84,12 +84,12 @@ class StackingDistributionRegressor(
         Fit to all rows at the end. With False, the fits to the folds are pooled. That saves one fit
         of each member, but every prediction then needs the fits of all folds.
     point_estimate : {"mean", "median"}, default="median"
-        What ``predict`` returns of the predictive distribution.
+        Point of the predictive distribution that ``predict`` returns.
     n_jobs : int or None, default=None
-        Cores to use; None for one, or what a joblib context says. The result does not depend
-        on it. Fits of members to folds run in parallel.
+        Number of cores to use. None means one, unless a joblib context says otherwise. The result
+        does not depend on it. Fits of members to folds run in parallel.
     random_state : int, numpy.random.RandomState or None, default=None
-        Seed of all that is random: the folds, and the members' own ``random_state`` where
+        Seed of all random choices: the folds, and the members' own ``random_state`` where
         that is None.
 
     Attributes
@@ -111,7 +111,7 @@ class StackingDistributionRegressor(
     n_features_in_ : int
         Number of inputs.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the inputs, where X has them all as strings.
+        Names of the inputs, if X has names that are all strings.
 
     See Also
     --------

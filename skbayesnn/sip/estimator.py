@@ -28,121 +28,121 @@ class SIPRegressor(
 ):
     """Sparse implicit process regressor: predictive distributions of any shape.
 
-    The prior over functions is a network with random weights whose distribution is learned.
-    The posterior of its values at a few inducing inputs is what a second network makes of
-    normal noise. It may have several modes, lean, or change its spread with the inputs, and so
-    may predictions, which are mixtures with one Gaussian for each draw of the values at the
-    inducing inputs (Rodríguez-Santana et al., ICML 2022). Given these values the process is
-    Gaussian elsewhere, with moments estimated from draws of the prior; a classifier estimates
-    the divergence of the posterior from the prior.
+    The prior over functions is a network with random weights whose distribution is learned. A
+    second network turns normal noise into function values at a few inducing inputs, which gives the
+    posterior. It can have several modes, be skewed, or change its spread with the inputs, and
+    therefore so can predictions, which are mixtures with one Gaussian for each draw of these values
+    (Rodríguez-Santana et al., ICML 2022). Given the values, the process is taken to be Gaussian
+    elsewhere, with moments estimated from draws of the prior. A classifier estimates the divergence
+    of the posterior from the prior. Use it where the same input can have several outcomes.
 
     Parameters
     ----------
     prior : {"auto", "bnn", "smooth", "sampler"}, default="auto"
-        "bnn", a network of two hidden layers whose weights and biases are normal, with means
-        and standard deviations learned; "smooth", the same with smooth units in place of leaky
-        rectifiers and a scale for each input, learned; or "sampler", a network with learned
-        weights whose inputs are x and ten normal variables. The last has few ways to vary: given
-        the inducing values it is almost deterministic. "auto" takes "bnn" and "smooth" in turn for
-        the networks that are pooled, "bnn" for one alone: rough functions are learned better
-        with the first, smooth ones, and gaps between the rows, with the second.
+        "bnn" is a network of two hidden layers of leaky rectifiers, whose weights and biases are
+        normal with learned means and standard deviations. "smooth" has smooth units instead, and a
+        learned scale for each input. "sampler" is a network with learned weights whose inputs are x
+        and ten normal variables; given the inducing values, it is almost deterministic. "auto"
+        alternates "bnn" and "smooth" for the networks that are pooled, and uses "bnn" for a single
+        network. "bnn" suits rough functions; "smooth" suits smooth ones and gaps between the rows.
     n_inducing : int, default=25
-        Inducing inputs; the distinct rows of X where they are fewer.
+        Number of inducing inputs; at most the number of distinct rows of X.
     inducing_inputs : array-like of shape (n_inducing, n_features) or None, default=None
-        Where they start, in the units of X, in place of `n_inducing`. By default on rows of
-        X, chosen at random. They move in training.
+        Starting positions of the inducing inputs, in the units of X, in place of `n_inducing`. The
+        default is random rows of X. Training moves them.
     n_networks : int or "auto", default="auto"
-        Networks that are trained, each from a start of its own and with other rows held out, and
-        pooled in equal parts. "auto" takes 3 for fewer than 1000 rows, 2 for fewer than 2000, and
-        one for more, and where the first call is ``partial_fit``.
+        Number of networks that are trained, each from its own starting weights and with different
+        held-out rows, and pooled with equal weights. Fits of a single network differ more from seed
+        to seed, but take less time. "auto" takes 3 for fewer than 1000 rows, 2 for fewer than 2000,
+        and one for more rows and if the first call is ``partial_fit``.
     n_draws : int, default=100
-        Monte Carlo draws a training step: of the prior, and of the inducing values. With the
-        "bnn" prior there is a network for every five of them.
+        Monte Carlo draws per training step: of the prior and of the inducing values. The "bnn"
+        prior has one network for every five draws.
     width : int, default=50
-        Units of each hidden layer. Prior, posterior and classifier have two.
+        Units of each hidden layer. Prior, posterior and classifier have two hidden layers each.
     alpha_divergence : float, default=1.0
-        α of the objective, in (0, 1]: 1 fits the shape of the predictive distribution, the
-        mixture as a whole; towards 0 each draw has to explain every row by itself
-        (variational inference).
+        α of the objective, in (0, 1]. 1 fits the shape of the predictive distribution: only the
+        mixture as a whole has to explain the rows. Near 0, each draw has to explain every row by
+        itself (variational inference), and modes merge.
     kl_weight : float, default=1.0
         Weight of the divergence between posterior and prior in the objective.
     hyperprior_weight : float, default=3.0
-        Weight in the objective of a prior on the parameters of the prior: the means of its
-        weights (all weights of the "sampler" prior) are normal around zero. Fits of few rows
-        need it.
+        Weight in the objective of a normal prior around zero on the means of the prior's weights
+        (on all weights of the "sampler" prior). Fits to few rows need it.
     kl_warmup : float, default=0.2
-        Part of the training over which that weight rises from 0.
+        Fraction of the training during which `kl_weight` rises from 0.
     alpha_warmup : float, default=0.5
-        Part of the training over which α rises from a fifth of `alpha_divergence`: first every
-        draw learns the data's course, then the draws divide the data among them. A shorter
-        part favours the shape of the distributions, a longer one their means.
+        Fraction of the training during which α rises from a fifth of `alpha_divergence`: every draw
+        first learns the course of the data, and the draws then divide the data among them. A
+        shorter warm-up favours the shape of the distributions, a longer one their means.
     discriminator_steps : int, default=1
         Steps of the classifier for each step of the model.
     learning_rate : float, default=0.015
-        Of Adam, at the start.
+        Initial learning rate of Adam.
     schedule : {"cosine", "constant", "drop"}, default="cosine"
         How the learning rate falls over the epochs; "drop" is to a tenth after three quarters.
     batch_size : int or "auto", default="auto"
-        Rows a step. "auto" is 100.
+        Rows per training step. "auto" is 100.
     max_iter : int or "auto", default="auto"
-        Epochs: passes over the rows. "auto" is 100, but as many as make 2000 steps at least
-        and 10,000 at most.
+        Number of epochs, which are passes over the rows. "auto" is 100, but at least as many as
+        make 2000 steps and at most as many as make 10,000.
     early_stopping : bool or "auto", default="auto"
-        Hold out rows, stop when their mean log density has not risen for `n_iter_no_change`
-        epochs, and put back the best parameters; scores have as much more noise as the rows ask
-        for. "auto" is True. Then the predictions are widened to what the held-out rows ask for,
-        and training goes on with all rows, for a tenth of the epochs that led to the best
+        Hold out rows, stop when their mean log density has not risen for `n_iter_no_change` epochs,
+        and put back the best parameters. Scores are computed with the noise that suits the held-out
+        rows. "auto" is True. Afterwards, predictions are widened until they suit the held-out rows,
+        and training continues with all rows, for a tenth of the epochs that led to the best
         parameters and at a tenth of the learning rate.
     validation_fraction : float, default=0.1
-        Part of the rows held out; rows that are equal in inputs and target stay together. At most
-        400 rows are, and at least 60, or twice that part of a table where 60 are more.
+        Fraction of the rows that are held out. Rows that are equal in inputs and target stay
+        together. At most 400 rows are held out, and at least 60, or twice this fraction of the rows
+        if that is fewer than 60.
     n_iter_no_change : int or "auto", default="auto"
-        Epochs without a better held-out score before training stops. "auto" is half of
-        what "auto" is for `max_iter`. Held-out rows are scored about every 50 steps.
+        Number of epochs without a better held-out score after which training stops. "auto" is half
+        of what "auto" is for `max_iter`. Held-out rows are scored about every 50 steps.
     tol : float, default=0.0
-        Least rise of the held-out score, in nats a row, that counts.
+        Smallest rise of the held-out score, in nats per row, that counts as an improvement.
     total_samples : float or None, default=None
-        Rows of the whole data, N in the objective, for ``partial_fit`` alone. By default the
-        rows it has been given so far, so that rows given twice count as two: give the number
-        where you pass over the same rows again and again.
+        Number of rows in the whole data, N in the objective; only for ``partial_fit``. The default
+        is the number of rows that it has received so far, so that rows given twice count twice. Set
+        it if you pass over the same rows several times.
     n_posterior_draws : int, default=500
-        Posterior draws that predictions mix, shared out among the networks.
+        Number of posterior draws in the predictive mixture, shared out among the networks.
     point_estimate : {"mean", "median"}, default="mean"
-        What ``predict`` returns of the predictive distribution.
+        Point of the predictive distribution that ``predict`` returns.
     normalize_X : bool, default=True
-        Standardise the inputs inside. Without, nothing is added to the variance of predictions
+        Standardise the inputs internally. Without, nothing is added to the variance of predictions
         far from the rows.
     normalize_y : bool, default=True
-        Standardise the targets inside. All outputs are in the units of y either way.
+        Standardise the targets internally. All outputs are in the units of y either way.
     n_jobs : int or None, default=None
-        Cores to use; None for one, or what a joblib context says. The result does not depend
-        on it. Several targets, or the networks of a single one, are fitted at the same time; one
-        network takes one core.
+        Number of cores to use. None means one, unless a joblib context says otherwise. The result
+        does not depend on it. Several targets, or the networks of a single one, are fitted at the
+        same time; one network takes one core.
     random_state : int, numpy.random.RandomState or None, default=None
-        Seed of all that is random.
+        Seed of all random choices.
 
     Attributes
     ----------
     inducing_inputs_ : ndarray of shape (n_inducing, `n_features_in_`)
-        Where the inducing inputs ended, in the units of X. Of several networks this, the curves,
-        the scores and the epochs below are of the first.
+        Positions of the inducing inputs after training, in the units of X. Of several networks
+        this, the curves, the scores and the epochs below are of the first.
     noise_variance_ : float, or ndarray of shape (n_targets,)
         Noise variance in the squared units of y; of several networks the mean.
     loss_curve_ : list of float
-        Minus the objective, a row, in nats of the standardised target, of each epoch. Those with
-        all rows, after early stopping, come last.
+        Minus the objective per row, in nats of the standardised target, for each epoch. The epochs
+        with all rows, after early stopping, come last.
     divergence_curve_ : list of float
-        KL(q‖p) of the inducing values, in nats, of each epoch.
+        KL(q‖p) of the inducing values, in nats, for each epoch.
     discriminator_loss_curve_ : list of float
-        Mean logistic loss of the classifier, of each epoch; ln 2 where draws of the posterior
-        and of the prior cannot be told apart, 0 where they always can.
+        Mean logistic loss of the classifier for each epoch: ln 2 if it cannot distinguish draws of
+        the posterior and of the prior, and 0 if it always can.
     validation_scores_ : list of float
-        Mean log density (of classes, log probability) of the held-out targets, standardised,
+        Mean log density of the standardised held-out targets (for classes, mean log probability),
         each time that they were scored.
     n_iter_ : int
-        Epochs run.
+        Number of epochs that were run.
     n_samples_seen_ : int
-        Rows that the prior is weighed against: the sum of the weights.
+        Number of rows that the prior is weighed against: the sum of the weights.
     estimators_ : list of SIPRegressor
         The fitted members: one a target where y has several, else one a network where there are
         several. Each has the attributes above; of several targets only `noise_variance_`,
@@ -150,31 +150,31 @@ class SIPRegressor(
     n_features_in_ : int
         Number of inputs.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the inputs, where X has them all as strings.
+        Names of the inputs, if X has names that are all strings.
 
     See Also
     --------
-    skbayesnn.UDNRegressor : Many rows, one mode, Gaussian noise.
-    sklearn.gaussian_process.GaussianProcessRegressor : Gaussian predictions.
+    skbayesnn.UDNRegressor : Networks that infer their depth, for many rows and noise of any shape.
+    sklearn.gaussian_process.GaussianProcessRegressor : For smooth functions and Gaussian noise.
 
     Notes
     -----
-    Several targets have a fit each, with the same seed: the law of a target is that of a fit to it
-    alone. In a common posterior every draw would have to explain all targets of a row at once, and
-    the few draws that do are what makes training noisy.
+    Each of several targets has its own fit, with the same seed, so the distribution of a target is
+    that of a fit to it alone. In a common posterior, every draw would have to explain all targets
+    of a row at once; few draws do, which makes training noisy.
 
-    Departures from the paper. The expectation over f given u in its objective is taken
-    exactly, and so is that over the last layer of the "bnn" prior, whose hidden networks keep
+    Differences from the paper: the expectation over f given u in its objective is computed exactly,
+    and so is that over the last layer of the "bnn" prior. The hidden networks of that prior keep
     their noise: the prior is that of `n_draws` / 5 networks, each as likely as the others, with
-    weights that follow the learned means and scales. The classifier is a Gaussian discriminant
-    with running moments plus a network, and sees inducing values with the noise of y added:
-    without, it tells posterior from prior at once, and its divergence is far too small. The
-    divergence is KL(q‖p) in place of the mean of both, and the posterior makes whitened inducing
-    values: with both divergences prior and posterior chased each other where the noise was
-    small, and training left the data. The prior's parameters have a prior of their own, α rises,
-    the inducing inputs have four times the learning rate, and predictions are widened to what
-    rows held out from training ask for: the noise variance, and the distances between the draws
-    of the inducing values.
+    weights that follow the learned means and scales. The classifier is a Gaussian discriminant with
+    running moments plus a network, and sees inducing values with the noise of y added; without the
+    noise it separates posterior and prior at once, and its divergence is far too small. The
+    divergence is KL(q‖p) instead of the mean of both directions, and the posterior network produces
+    whitened inducing values: with both divergences, prior and posterior chased each other where the
+    noise was small, and training left the data. The parameters of the prior have a prior of their
+    own, α rises during training, the inducing inputs have four times the learning rate, and
+    predictions are widened until they suit the held-out rows, by the noise variance and by the
+    distances between the draws of the inducing values.
 
     Far from the rows 2 (1 − exp(−Δ² / (2 l²))) of the variance of the target is added to that of
     each Gaussian, and to draws as independent noise: Δ is the distance to the nearest row, in
@@ -188,9 +188,9 @@ class SIPRegressor(
     network comes to follow single rows, and the held-out rows choose early parameters, whose mean
     function is still rough; the pool with a smooth prior makes a tenth less CRPS of it.
 
-    The divergence compares posterior and prior in units of the prior, so that it hardly fixes the
-    prior's own spread: on the bimodal data of the paper draws of the fitted prior have twice the
-    spread of the data.
+    The divergence compares posterior and prior in units of the prior, so it hardly determines the
+    spread of the prior itself: on the bimodal data of the paper, draws of the fitted prior have
+    twice the spread of the data.
 
     References
     ----------
@@ -282,7 +282,7 @@ class SIPRegressor(
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array-like of shape (n_samples,), default=None
-            A weight of k counts as k equal rows, and a weight of 0 as none.
+            A weight of k counts as k equal rows, and a row of weight 0 is ignored.
 
         Returns
         -------
@@ -291,18 +291,18 @@ class SIPRegressor(
         Raises
         ------
         InvalidParameterError
-            A constructor parameter is outside its range.
+            If a constructor parameter is outside its range.
         ValueError
             `inducing_inputs` does not fit X, a weight is negative or all are zero, or there is
             no row to hold out.
         FloatingPointError
-            Training diverged although the learning rate was cut.
+            If training diverged although the learning rate was cut.
 
         Warns
         -----
         ConvergenceWarning
-            The learning rate had to be cut, held-out rows asked for more noise than there may
-            be, or the posterior of the inducing values left the prior.
+            If the learning rate had to be cut, if held-out rows require more noise than is allowed,
+            or if the posterior of the inducing values left the prior.
         """
         self._check_parameters()
         X, y, weights = self._checked(X, y, sample_weight, True)
@@ -318,20 +318,20 @@ class SIPRegressor(
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Take one pass over a batch of a stream, in memory bounded by the batch.
+        """Train on one batch of a stream: one pass, in memory bounded by the batch.
 
-        Inputs and targets are standardised, and the inducing inputs placed, by the first
-        batch: let it have a few hundred rows, in no order. The learning rate is constant, and
-        the weights of the objective warm up as in a ``fit`` to the first batch. The divergence
-        is weighed against `total_samples` rows: by default all that were given so far, each
-        call's counted as new ones. After a ``fit`` training goes on from it.
+        The first batch determines the scales of inputs and targets and the inducing inputs, so give
+        it a few hundred rows in random order. The learning rate is constant, and the weights of the
+        objective warm up as in a ``fit`` to the first batch. The divergence is weighed against
+        `total_samples` rows; the default is all rows given so far, where the rows of every call
+        count as new ones. After a ``fit``, training continues from it.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array-like of shape (n_samples,), default=None
-            A weight of k counts as k equal rows, and a weight of 0 as none.
+            A weight of k counts as k equal rows, and a row of weight 0 is ignored.
 
         Returns
         -------
@@ -340,11 +340,11 @@ class SIPRegressor(
         Raises
         ------
         InvalidParameterError
-            A constructor parameter is outside its range.
+            If a constructor parameter is outside its range.
         FloatingPointError
-            A step was not finite; the model is as it was before the call.
+            If a step was not finite; the model is then as it was before the call.
         ValueError
-            The number of targets differs from that of the first call.
+            If the number of targets differs from that of the first call.
         """
         self._check_parameters()
         first = not self._started()
@@ -361,7 +361,7 @@ class SIPRegressor(
 
     @one_blas_thread
     def predict_distribution(self, X: ArrayLike) -> PredictiveMixture | list[PredictiveMixture]:
-        """Predictive distribution, a Gaussian component for each draw of the inducing values.
+        """Predict the distribution of a new observation for each row, noise included.
 
         Parameters
         ----------
@@ -405,7 +405,7 @@ class SIPRegressor(
         Raises
         ------
         ValueError
-            The model has several targets.
+            If the model has several targets.
         """
         self._refuse_several_targets("sample_y")
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
@@ -438,7 +438,8 @@ class SIPRegressor(
         Raises
         ------
         ValueError
-            The model has several targets: call the method of a member of ``estimators_``.
+            If the model has several targets: call the method of a member of ``estimators_``
+            instead.
         """
         self._refuse_several_targets("sample_prior")
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)

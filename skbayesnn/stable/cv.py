@@ -66,7 +66,7 @@ class StableNNRegressorCV(
     nus : array-like of float, default=(0.3, 1.0, 3.0)
         Scales of the squared weights to try, each above 0.
     cv : int, cross-validation splitter, iterable of splits or None, default=None
-        How the rows are put into folds. None means 5 folds of rows in random order, which
+        How to split the rows into folds. None means 5 folds of rows in random order, which
         `random_state` determines: rows are often sorted by their inputs, and folds of neighbours
         would require extrapolation. A number means folds in the order of the rows, as in
         scikit-learn's searches.
@@ -80,24 +80,25 @@ class StableNNRegressorCV(
     cells : {"auto", "line", "plane", "additive", "sampled"}, default="auto"
         As in :class:`StableNNRegressor`. "auto" is resolved once, on all rows.
     normalize_X : bool, default=True
-        Standardise the inputs inside. A unit changes sign at -b/w, where b and w are standard
+        Standardise the inputs internally. A unit changes sign at -b/w, where b and w are standard
         normal, so inputs need a mean near zero and a scale near one. False uses them as they are,
         as the paper does; a fit warns if they are far from that.
     normalize_y : bool, default=True
-        Standardise the targets inside. All outputs are in the units of y either way.
+        Standardise the targets internally. All outputs are in the units of y either way.
     point_estimate : {"mean", "median"}, default="median"
-        What ``predict`` returns of the predictive distribution. For α ≤ 1 the predictive mean and
-        variance do not exist far from the data; the median, the quantiles and the density always
-        do.
+        Point of the predictive distribution that ``predict`` returns. For α ≤ 1 the predictive mean
+        and variance do not exist far from the data; the median, the quantiles and the density
+        always do.
     n_chains, n_warmup, thin
         As in :class:`StableNNRegressor`, for the grid and for the refit.
     n_posterior_draws : int, default=1000
-        Posterior draws that predictions mix. Each chain keeps its share of them, rounded up.
+        Number of posterior draws in the predictive mixture. Each chain keeps its share of them,
+        rounded up.
     n_jobs : int or None, default=None
-        Cores to use; None for one, or what a joblib context says. The result does not depend
-        on it. Chains run in parallel threads.
+        Number of cores to use. None means one, unless a joblib context says otherwise. The result
+        does not depend on it. Chains run in parallel threads.
     random_state : int, numpy.random.RandomState or None, default=None
-        Seed of all that is random.
+        Seed of all random choices.
 
     Attributes
     ----------
@@ -123,7 +124,7 @@ class StableNNRegressorCV(
     n_features_in_ : int
         Number of inputs.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the inputs, where X has them all as strings.
+        Names of the inputs, if X has names that are all strings.
 
     See Also
     --------

@@ -75,9 +75,9 @@ class StableNNRegressor(
           otherwise; but "sampled" if ``move_units=True``, if `activation` is not "sign", or if
           ``sampler="metropolis"``.
     likelihood : {"auto", "gaussian", "student_t"}, default="auto"
-        Law of the target given the function. "student_t" tolerates outliers; it needs additive
-        cells. Its degrees of freedom are sampled between 2 and infinity, so it can become Gaussian.
-        "auto" is "student_t" for additive cells and "gaussian" otherwise.
+        Distribution of the target given the function. "student_t" tolerates outliers; it needs
+        additive cells. Its degrees of freedom are sampled between 2 and infinity, so it can become
+        Gaussian. "auto" is "student_t" for additive cells and "gaussian" otherwise.
     dense_units : bool, default=True
         Whether additive cells have dense units. Without them, the function is a sum of functions
         of single inputs: faster and easier to interpret, but worse where inputs act together.
@@ -105,22 +105,23 @@ class StableNNRegressor(
         Variance of the noise in the squared units of y, or "sample" to infer it under a
         half-Cauchy prior (on the variance, in units of that of y).
     normalize_X : bool, default=True
-        Standardise the inputs inside. A unit changes sign at -b/w, where b and w are standard
+        Standardise the inputs internally. A unit changes sign at -b/w, where b and w are standard
         normal, so inputs need a mean near zero and a scale near one. False uses them as they are,
         as the paper does; a fit warns if they are far from that.
     normalize_y : bool, default=True
-        Standardise the targets inside. All outputs are in the units of y either way.
+        Standardise the targets internally. All outputs are in the units of y either way.
     point_estimate : {"mean", "median"}, default="median"
-        What ``predict`` returns of the predictive distribution. For α ≤ 1 the predictive mean and
-        variance do not exist far from the data; the median, the quantiles and the density always
-        do.
+        Point of the predictive distribution that ``predict`` returns. For α ≤ 1 the predictive mean
+        and variance do not exist far from the data; the median, the quantiles and the density
+        always do.
     n_chains : int, default=4
         Number of independent chains.
     n_warmup : int, default=500
         Number of sweeps at the start of each chain that are discarded. Increase it together with
         `thin` if a fit warns about its chains.
     n_posterior_draws : int, default=1000
-        Posterior draws that predictions mix. Each chain keeps its share of them, rounded up.
+        Number of posterior draws in the predictive mixture. Each chain keeps its share of them,
+        rounded up.
     thin : int, default=4
         Number of sweeps for each draw that is kept. Convergence is judged on all sweeps.
     warm_start : bool, default=False
@@ -128,10 +129,10 @@ class StableNNRegressor(
         draws replace those of the last fit. Data and parameters have to be the same, except for
         `n_posterior_draws`, `thin`, `n_jobs` and `point_estimate`.
     n_jobs : int or None, default=None
-        Cores to use; None for one, or what a joblib context says. The result does not depend
-        on it. Chains run in parallel threads.
+        Number of cores to use. None means one, unless a joblib context says otherwise. The result
+        does not depend on it. Chains run in parallel threads.
     random_state : int, numpy.random.RandomState or None, default=None
-        Seed of all that is random.
+        Seed of all random choices.
 
     Attributes
     ----------
@@ -165,7 +166,7 @@ class StableNNRegressor(
     n_features_in_ : int
         Number of inputs.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the inputs, where X has them all as strings.
+        Names of the inputs, if X has names that are all strings.
 
     See Also
     --------

@@ -29,132 +29,141 @@ class UDNClassifier(
 ):
     """Neural network classifier of unbounded depth, which infers how deep it should be.
 
-    The network has hidden layers f_1, f_2, … and an output head after each of them. The depth ℓ
-    at which the classes are drawn has a Poisson prior and a truncated Poisson posterior, which
-    is fitted together with the weights by maximising the evidence lower bound (Nazaret and
-    Blei, ICML 2022, eq. 7). Layers are created as the posterior asks for them. Probabilities
-    are averaged over the posterior of the depth (eq. 11).
+    The network has hidden layers f_1, f_2, … and an output head after each of them. The depth ℓ at
+    which a prediction is read has a Poisson prior and a truncated Poisson posterior, which is
+    fitted together with the weights by maximising the evidence lower bound (Nazaret and Blei, ICML
+    2022, eq. 7). Layers are created when the posterior reaches them. Probabilities are averaged
+    over the posterior of the depth (eq. 11).
 
-    This differs from the paper in four ways. A new layer starts as a pass-through, and for dense
-    layers the prior of its weights is centred there: ``N(I, weight_scale²)``, where the
-    paper has N(0, I). The depth posterior maximises the bound given the value of each depth,
-    instead of following a gradient at a tenth of the learning rate. Heads take full steps,
-    whatever the probability of their depth; since a head meets the layers below it as they are,
-    the maximiser is the same. One depth more than the posterior supports, and at least five, are
-    always trained, with a hundredth of the last depth's weight in the layers that they share.
+    This implementation differs from the paper in four ways. A new layer starts by passing its
+    inputs on unchanged, and for dense layers the prior of its weights is centred there: ``N(I,
+    weight_scale²)``, where the paper has N(0, I). The posterior of the depth maximises the bound
+    given the value of each depth, instead of following a gradient at a tenth of the learning rate.
+    Heads take full steps, whatever the probability of their depth; the maximiser is the same,
+    because heads do not change the layers below them. Training always includes one depth more than
+    the posterior supports, and at least five depths; the additional ones have a hundredth of the
+    weight of the last depth in the layers that they share.
 
-    Weights are at their posterior mean, so that probabilities are too certain. Rows are held out
-    to stop in time, to choose one temperature for the logits, and to say whether inputs are better
-    weighed by how much they seem to matter (see ``input_relevance_``).
-    In the package's panel of known truths the calibration error with 1000 rows or more was at most
-    0.035, but 0.05 where two of a hundred inputs matter.
+    Weights are point estimates, which would make probabilities too certain. Held-out rows therefore
+    decide when to stop, choose one temperature for the logits, and decide whether inputs are
+    weighted by how much they seem to matter (see ``input_relevance_``). On synthetic problems of
+    1000 rows or more, the calibration error was at most 0.035, but 0.05 where two of a hundred
+    inputs matter.
 
     Parameters
     ----------
     n_networks : int or "auto", default="auto"
-        Networks that are trained, each from a start of its own and with other rows held out, and
-        pooled in equal parts. "auto" takes 4 for fewer than 500 rows, 3 for fewer than 1000, 2 for
-        fewer than 2000, and one for more, for layers of images, and where the first call is
+        Number of networks that are trained, each from its own starting weights and with different
+        held-out rows, and pooled with equal weights. More are more accurate; fits and predictions
+        take proportionally longer. "auto" takes 4 for fewer than 500 rows, 3 for fewer than 1000, 2
+        for fewer than 2000, and one for more rows, for image layers, and if the first call is
         ``partial_fit``.
     width : int or "auto", default="auto"
-        Units of each hidden layer. "auto" takes 32 for fewer than 2000 rows, 64 for fewer than
-        4000 and 128 for more; of channels, for layers of images, 48.
+        Units of each hidden layer. Wider layers take longer, and help only with enough rows. "auto"
+        takes 32 for fewer than 2000 rows, 64 for fewer than 4000 and 128 for more. For image layers
+        it is the number of channels, and "auto" takes 48.
     layer_generator : {"dense", "residual", "convolutional"} or callable, default="dense"
-        What a new layer is: ``relu(h W + b)``; ``h + relu(h W + b) U``, layer 1 of both a relu
-        of the inputs with a round bend, (z + √(z² + c)) / 2 with c = 0.2; or the latter on the
-        3 × 3 neighbourhoods of every pixel, normalised, and with pooling after layer 1
-        (:class:`~skbayesnn.udn.ConvolutionalLayers` offers others). Or what
-        ``layer_generator(number, input_shape, width)`` returns, the layer of that number, counted
-        from 1: see :class:`~skbayesnn.udn.Layer`.
+        Kind of the layers. "dense" is ``relu(h W + b)``, and "residual" is ``h + relu(h W + b) U``;
+        in both, layer 1 has a rounded relu, (z + √(z² + c)) / 2 with c = 0.2. "convolutional"
+        applies the residual layer to the 3 × 3 neighbourhood of every pixel, with normalisation,
+        and with pooling after layer 1; :class:`~skbayesnn.udn.ConvolutionalLayers` offers other
+        settings. A callable ``layer_generator(number, input_shape, width)`` returns the layer of
+        that number, counted from 1: see :class:`~skbayesnn.udn.Layer`.
     image_shape : tuple (height, width) or (height, width, channels), or None, default=None
-        Shape of the image in each row of X (C order). Needed by convolutional layers; a callable
-        is given images if this is set, else rows; dense and residual layers do not look at it.
+        Shape of the image in each row of X (C order). Convolutional layers need it. A callable
+        receives images if it is set, and rows otherwise. Dense and residual layers ignore it.
     depth_prior : {"poisson", "categorical", "point"}, default="poisson"
-        Unbounded depth; a categorical posterior over depths 1 to ``max_depth`` with a uniform
-        prior (depth-uncertainty networks, Antorán et al., 2020); or a plain finite network of
-        depth ``max_depth``.
+        Prior of the depth. "poisson" allows any depth. "categorical" has a uniform prior and a
+        categorical posterior over depths 1 to ``max_depth`` (depth-uncertainty networks, Antorán et
+        al., 2020). "point" is a plain network of depth ``max_depth``.
     prior_depth : float, default=0.5
-        Mean of ℓ − 1 under the Poisson prior.
+        Mean of ℓ − 1 under the Poisson prior. The data usually outweigh it.
     max_depth : int, default=50
-        Largest depth allowed; a warning says when it is reached.
+        Largest depth allowed. A fit warns if it is reached.
     weight_scale : float or "auto", default="auto"
-        Prior standard deviation of every weight. "auto" takes 0.3, in layer 1 at
-        most one over the root of the number of inputs; for layers of images 1.
+        Prior standard deviation of every weight. Smaller values make smoother functions; this is
+        the first parameter to tune, over 0.1, 0.3 and 1. "auto" takes 0.3, but in layer 1 at most
+        one over the square root of the number of inputs, and 1 for image layers.
     learning_rate : float, default=0.003
-        Of Adam, at the start.
+        Initial learning rate of Adam.
     schedule : {"cosine", "constant", "drop"}, default="cosine"
         How the learning rate falls over the epochs; "drop" is to a tenth after three quarters.
     batch_size : int or "auto", default="auto"
-        Rows a step. "auto" takes a sixteenth of the rows, but at least 32 and at most 256.
+        Rows per training step. "auto" takes a sixteenth of the rows, but between 32 and 256.
     max_iter : int or "auto", default="auto"
-        Epochs: passes over the rows. "auto" takes 500, or as many as make 512,000 / width steps
-        where that are fewer, but at least 90; for layers of images 30. ``refit`` adds its
-        own.
+        Number of epochs, which are passes over the rows. "auto" takes 500, or as many as make
+        512,000 / width steps if that is fewer, but at least 90. For image layers it takes 30.
+        ``refit`` adds further epochs.
     early_stopping : bool or "auto", default="auto"
         Hold out rows, stop when their mean log density has not risen for ``n_iter_no_change``
-        epochs, and put back the best parameters. "auto" does, with four rows or more. The rows
-        also set the noise of a regressor and the temperature of a classifier.
+        epochs, and put back the best parameters. "auto" does so with four rows or more. The
+        held-out rows also determine the noise of a regressor and the temperature of a classifier.
     refit : bool, default=True
-        Fit to all rows at the end: after early stopping, go on with them: a regressor for as many
-        epochs as the best took, with 2000 rows or more half of these at three tenths of the
-        learning rate; a classifier for a tenth of these at a tenth of the rate, of images half of
-        these at three tenths. What the held-out rows told, and the scales of the training part,
-        are kept.
+        Fit to all rows at the end, that is, continue with all rows after early stopping. A
+        regressor continues for as many epochs as the best parameters took; with 2000 rows or more
+        for half as many, at three tenths of the learning rate. A classifier continues for a tenth
+        as many at a tenth of the rate; for images half as many at three tenths. What was learned
+        from the held-out rows, and the scales of the training part, are kept.
     validation_fraction : float, default=0.2
-        Part of the rows held out; rows that are equal in inputs and target stay together.
+        Fraction of the rows that are held out. Rows that are equal in inputs and target stay
+        together.
     n_iter_no_change : int or "auto", default="auto"
-        Epochs without a better held-out score before training stops. "auto" takes two fifths
-        of ``max_iter``'s "auto", and all of it for layers of images.
+        Number of epochs without a better held-out score after which training stops. "auto" takes
+        two fifths of what "auto" is for ``max_iter``, and all of it for image layers.
     tol : float, default=0.0
-        Least rise of the held-out score, in nats a row, that counts.
+        Smallest rise of the held-out score, in nats per row, that counts as an improvement.
     class_weight : dict, "balanced" or None, default=None
-        Factor on the weight of the rows of each class, as elsewhere in scikit-learn.
+        Factor on the weight of the rows of each class, as in scikit-learn's classifiers.
     normalize_X : bool, default=True
-        Standardise the inputs inside. Columns of tables with heavy tails, whose fourth moment is
-        more than ten squared variances, and with 1000 rows to train on or more all columns, are
-        replaced by normal scores (the normal quantiles of their ranks, interpolated, and
-        continued by lines beyond the rows that were seen). Beyond the rows the network is given
-        inputs that level off, at most a quarter of a standard deviation outside. Images get one
-        mean and one scale.
+        Standardise the inputs internally. In tables, columns with heavy tails, whose fourth moment
+        exceeds ten squared variances, are replaced by normal scores: the normal quantiles of their
+        ranks, interpolated between rows and continued by lines beyond them. With 1000 training rows
+        or more, all columns are. Beyond the rows, inputs are compressed, so that the network sees
+        values at most a quarter of a standard deviation outside. Images have one mean and one
+        scale.
     n_jobs : int or None, default=None
-        Cores to use; None for one, or what a joblib context says. The result does not depend on
-        it. More pay where steps are large: for images, and for tables of many thousand rows.
+        Number of cores to use. None means one, unless a joblib context says otherwise. The result
+        does not depend on it. More than one core helps if steps are large: for images, and for
+        tables of many thousand rows.
     random_state : int, numpy.random.RandomState or None, default=None
-        Seed of all that is random: starting weights, order of the rows, rows held out.
+        Seed of all random choices: starting weights, the order of the rows, and the rows that are
+        held out.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         Labels, in the order of the columns of ``predict_proba``.
     depth_posterior_ : ndarray of shape (`n_layers_`,)
-        Probability of each depth, from 1; of several networks the mean.
+        Posterior probability of each depth, starting at 1. For several networks it is the mean.
     expected_depth_ : float
         Mean of the depth under its posterior.
     n_layers_ : int
         Largest depth with positive probability.
     input_relevance_ : ndarray of shape (`n_features_in_`,)
-        What the normalised inputs are multiplied by; 1 for up to 20 inputs. Of more, a short fit
-        of dense or residual layers says which matter, by the squared norms of their weights over
-        the largest; two networks are trained, with all inputs alike and with inputs so scaled,
-        and the latter is kept where it predicts the held-out rows better by more than the
-        standard error. Of several networks the mean.
+        Factors that the normalised inputs are multiplied by; 1 for up to 20 inputs. For more
+        inputs, a short fit of dense or residual layers estimates which matter, by the squared norms
+        of their weights relative to the largest. Two networks are then trained, one with all inputs
+        treated alike and one with scaled inputs. The second is kept if it predicts the held-out
+        rows better by more than the standard error. For several networks it is the mean.
     temperature_ : float
-        What logits are divided by, the same for all depths: the value of at least 1 with the
-        best log loss on the held-out rows; 1 without them. Of several networks the mean.
+        Factor that the logits are divided by, the same for all depths: the value of at least 1 with
+        the best log loss on the held-out rows, and 1 without such rows. For several networks it is
+        the mean.
     loss_curve_ : list of float
-        Minus the objective, a row, in nats of the standardised target, of each epoch
+        Minus the objective per row, in nats of the standardised target, for each epoch
         of the first network.
     validation_scores_ : list of float
-        Mean log density (of classes, log probability) of the held-out targets, standardised,
+        Mean log density of the standardised held-out targets (for classes, mean log probability),
         each time that they were scored; of the first network.
     n_iter_ : int
-        Epochs run, of the first network, those of ``refit`` included; calls of ``partial_fit``.
+        Number of epochs that were run, by the first network, including those of ``refit``; or the
+        number of calls of ``partial_fit``.
     n_samples_seen_ : int
-        Rows that the prior is weighed against: the sum of all weights.
+        Number of rows that the prior is weighed against: the sum of all weights.
     n_features_in_ : int
         Number of inputs.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the inputs, where X has them all as strings.
+        Names of the inputs, if X has names that are all strings.
 
     See Also
     --------
@@ -241,7 +250,7 @@ class UDNClassifier(
         y : array-like of shape (n_samples,)
             Labels of any kind. A single class is allowed: it then has probability one.
         sample_weight : array-like of shape (n_samples,), default=None
-            A weight of k counts as k equal rows, and a weight of 0 as none.
+            A weight of k counts as k equal rows, and a row of weight 0 is ignored.
 
         Returns
         -------
@@ -250,9 +259,9 @@ class UDNClassifier(
         Raises
         ------
         InvalidParameterError
-            A constructor parameter is outside its range.
+            If a constructor parameter is outside its range.
         FloatingPointError
-            Training diverged although the learning rate was cut.
+            If training diverged although the learning rate was cut.
         """
         self._check_parameters()
         X, y = validate_data(self, X, y, dtype=np.float64, order="C")
@@ -301,9 +310,9 @@ class UDNClassifier(
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Take one pass over a batch of a stream, in memory bounded by the batch.
+        """Train on one batch of a stream: one pass, in memory bounded by the batch.
 
-        The inputs are standardised by the first batch. The prior is weighed against all rows
+        The first batch determines the scales of the inputs. The prior is weighed against all rows
         seen so far.
 
         Parameters
@@ -311,9 +320,9 @@ class UDNClassifier(
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         classes : array-like of shape (n_classes,) or None, default=None
-            All labels that may come; needed at the first call.
+            All labels that may occur; required at the first call.
         sample_weight : array-like of shape (n_samples,), default=None
-            A weight of k counts as k equal rows, and a weight of 0 as none.
+            A weight of k counts as k equal rows, and a row of weight 0 is ignored.
 
         Returns
         -------
@@ -322,8 +331,8 @@ class UDNClassifier(
         Raises
         ------
         ValueError
-            ``classes`` is missing at the first call or differs later, a label is not among
-            them, or ``class_weight="balanced"``, which needs all rows at once.
+            If ``classes`` is missing at the first call or differs later, if a label is not among
+            them, or with ``class_weight="balanced"``, which needs all rows at once.
         """
         self._check_parameters()
         first = not hasattr(self, "classes_")
@@ -379,7 +388,7 @@ class UDNClassifier(
 
     @one_blas_thread
     def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Class probabilities, averaged over the posterior of the depth (eq. 11).
+        """Predict class probabilities, averaged over the posterior of the depth (eq. 11).
 
         Parameters
         ----------
@@ -399,7 +408,7 @@ class UDNClassifier(
             return np.log(self.predict_proba(X))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Most probable class.
+        """Predict the most probable class.
 
         Parameters
         ----------

@@ -231,24 +231,25 @@ def _normalised_adjoint(normalised, spread, d_out):
 class ConvolutionalLayers:
     """Layers for images, as the ``layer_generator`` of a network of unbounded depth.
 
-    Layer 1 is ``pool(relu(patches(x) W + b))``; those above are
-    ``pool(h + relu(patches(normalise(h)) W + b) U)``, patches the neighbourhoods of pixels, zero
-    beyond the edge. The estimator's ``width`` is the number of channels, its ``image_shape``
-    says how a row of X is an image. ``layer_generator="convolutional"`` is this with
-    ``pooling=(2,), normalize=True``.
+    Layer 1 is ``pool(relu(patches(x) W + b))``; those above are ``pool(h +
+    relu(patches(normalise(h)) W + b) U)``, patches the neighbourhoods of pixels, zero beyond the
+    edge. ``width`` of the estimator is the number of channels, and its ``image_shape`` says how a
+    row of X is an image. ``layer_generator="convolutional"`` is the same as
+    ``ConvolutionalLayers(pooling=(2,), normalize=True)``.
 
     Parameters
     ----------
     strides : tuple of int, default=()
-        Of layer 1, 2, …: from one neighbourhood to the next. Layers that are not named have 1.
-        With a stride of s the layer's image has a pixel for s × s of those below.
+        Steps from one neighbourhood to the next in layers 1, 2, …; 1 in layers beyond the tuple.
+        With a stride of s, the output has one pixel for s × s pixels of the input.
     pooling : tuple of int, default=()
-        Side of the windows of pixels of which each layer keeps the largest value, channel by
-        channel; 1, for none, in layers that are not named. Pixels that fill no window are left
-        out; an image narrower than a window is one.
+        Side of the windows of pixels in layers 1, 2, …; each layer keeps the largest value of a
+        window, channel by channel. It is 1, which means no pooling, in layers beyond the tuple.
+        Pixels that do not fill a window are left out; an image narrower than a window is one
+        window.
     normalize : bool, default=False
-        Whether a layer standardises what it is given, each image over all its pixels and
-        channels, before its convolution.
+        Whether a layer standardises its input before the convolution, each image over all its
+        pixels and channels.
     kernel_size : int, default=3
         Side of the neighbourhoods; odd.
 

@@ -25,24 +25,24 @@ from skbayesnn.udn.adjoints import CURVATURE
 class Layer(ABC):
     """One hidden layer: a map with parameters, and its adjoint.
 
-    Subclass it to give the networks layers of your own, and pass as ``layer_generator`` a
-    function that makes them: ``layer_generator(number, input_shape, width)`` returns the layer of
-    that number, counted from 1. ``input_shape`` is the shape of what it is given for one row:
-    (n_features,), or ``image_shape`` with its channels, at layer 1, later the ``output_shape`` of
-    the layer before. ``width`` is the estimator's. Define both in a module that can be
-    imported, so that fitted estimators can be pickled.
+    Subclass it to write layers of your own, and pass a function that makes them as
+    ``layer_generator``: ``layer_generator(number, input_shape, width)`` returns the layer of that
+    number, counted from 1. ``input_shape`` is the shape of its input for one row: (n_features,) or
+    ``image_shape`` with its channels for layer 1, and the ``output_shape`` of the previous layer
+    otherwise. ``width`` is that of the estimator. Define both in a module that can be imported, so
+    that fitted estimators can be pickled.
 
-    A layer holds no parameters: it is passed them, in one vector ``theta``, of float32 while the
-    network trains and of float64 when it predicts. Layers above are made when the posterior of
-    the depth asks for them, so the network trains best if a layer at its start passes its inputs
-    on unchanged, as ``inputs + relu(...) U`` does with U = 0: then the network as it stands is
-    not disturbed. Rows must not see each other (no batch normalisation), since predictions of a
-    row could then depend on the rows beside it.
+    A layer does not store parameters, but receives them in one vector ``theta``, of float32 in
+    training and of float64 in predictions. New layers are added on top when the posterior of the
+    depth reaches them. Training works best if a layer starts by passing its inputs on unchanged, as
+    ``inputs + relu(...) U`` does with U = 0, because the existing network is then not disturbed.
+    Rows must not influence each other (no batch normalisation), because the prediction for a row
+    could then depend on other rows.
 
     Attributes
     ----------
     output_shape : tuple of int
-        Shape of what it gives for one row. A head reads it flattened.
+        Shape of the output for one row. A head reads it flattened.
     n_parameters : int
         Length of ``theta``.
 
@@ -109,7 +109,7 @@ class Layer(ABC):
         """
 
     def centre(self):
-        """Mean of the prior of the parameters; (n_parameters,). Zero unless a layer says else."""
+        """Prior mean of the parameters, (n_parameters,); zero unless a layer overrides it."""
         return np.zeros(self.n_parameters)
 
     @abstractmethod
@@ -120,18 +120,18 @@ class Layer(ABC):
         ----------
         theta : ndarray of shape (n_parameters,)
         inputs : ndarray, rows of `input_shape`
-            Of the same type as ``theta``, and not to be changed.
+            Of the same type as ``theta``. Do not change it.
 
         Returns
         -------
         outputs : ndarray, rows of `output_shape`
         kept : object
-            Whatever ``adjoint`` needs of the pass.
+            Whatever ``adjoint`` needs of this pass.
         """
 
     @abstractmethod
     def adjoint(self, theta, inputs, kept, d_outputs):
-        """The gradient of a loss in parameters and inputs, given that in the outputs.
+        """Gradient of a loss in parameters and inputs, from its gradient in the outputs.
 
         Parameters
         ----------
@@ -140,7 +140,7 @@ class Layer(ABC):
         kept : object
             What ``forward`` kept.
         d_outputs : ndarray, rows of `output_shape`
-            Not to be changed.
+            Do not change it.
 
         Returns
         -------
@@ -157,7 +157,7 @@ LayerGenerator = (
 
 
 class DenseLayer(Layer):
-    """h' = relu(h W + b), started and centred at W = I; layer 1 with a round bend.
+    """h' = relu(h W + b), started and centred at W = I; layer 1 has a rounded relu.
 
     Parameters
     ----------
@@ -268,7 +268,7 @@ def check_layer(layer, input_shape, n_rows=3, random_state=0):
     ----------
     layer : Layer
     input_shape : tuple of int
-        Shape of what it is given for one row.
+        Shape of the input for one row.
     n_rows : int, default=3
         Rows to try.
     random_state : int, default=0
@@ -277,7 +277,7 @@ def check_layer(layer, input_shape, n_rows=3, random_state=0):
     Raises
     ------
     ValueError
-        A shape is not what it should be, or a derivative is off by more than a part in 10,000.
+        If a shape is wrong, or a derivative is wrong by more than one part in 10,000.
     """
     rng = np.random.default_rng(random_state)
     theta = layer.start(rng) + 0.3 * rng.normal(size=layer.n_parameters)

@@ -35,179 +35,188 @@ class UDNRegressor(
 ):
     """Neural network regressor of unbounded depth, which infers how deep it should be.
 
-    This is the network of :class:`UDNClassifier`, with a law of the target on each head in place
-    of class probabilities. By default a head gives a mixture of five Gaussians whose weights,
-    means and variances depend on the inputs, so that noise may differ from row to row, be
+    This is the network of :class:`UDNClassifier`, but its heads predict distributions of a number
+    in place of class probabilities. By default a head predicts a mixture of five Gaussians whose
+    weights, means and variances depend on the inputs, so the noise can differ from row to row, be
     skewed, or have heavy tails or several modes. The predictive distribution of a row is the
-    mixture of all heads' Gaussians, weighted by the posterior of the depth (Nazaret and Blei,
-    ICML 2022, eq. 11).
+    mixture of all heads' Gaussians, weighted by the posterior of the depth (Nazaret and Blei, ICML
+    2022, eq. 11).
 
-    Every likelihood has, besides, a noise variance that all rows share. Weights are fitted at
-    their posterior mean alone, so residuals on the training rows are too small to tell it. By
-    default (``early_stopping="auto"``) it is therefore learned from the residuals of rows held
-    out; with ``refit=True`` training then goes on with all rows, that variance held at what was
-    learned. Without early stopping it is learned from the training rows, and is too small where
-    the network can follow every row.
+    Every likelihood also has a noise variance that all rows share. Weights are point estimates, so
+    the residuals of the training rows are too small to estimate it. By default
+    (``early_stopping="auto"``) it is therefore learned from the residuals of held-out rows; with
+    ``refit=True`` training then continues with all rows, and keeps that variance. Without early
+    stopping it is learned from the training rows, and is too small if the network can follow every
+    row.
 
     Parameters
     ----------
     likelihood : {"gaussian", "heteroscedastic", "student_t", "mixture"}, default="mixture"
-        Law of the target given the function. "gaussian" has one noise variance, learned;
-        "heteroscedastic" adds a variance that depends on the inputs; "student_t" has heavy
-        tails, with degrees of freedom that are learned and a scale that depends on the inputs;
-        "mixture" has ``n_components`` Gaussians with weights, means and variances that do.
+        Distribution of the target given the function. "mixture" has ``n_components`` Gaussians
+        whose weights, means and variances depend on the inputs, and suits noise of any shape.
+        "gaussian" has one learned noise variance; use it if you have few rows and know that the
+        noise is Gaussian. "heteroscedastic" adds a variance that depends on the inputs. "student_t"
+        has heavy tails, with learned degrees of freedom and a scale that depends on the inputs.
     n_components : int, default=5
-        Gaussians of each depth's "mixture".
+        Number of Gaussians in the "mixture" of each depth.
     n_networks : int or "auto", default="auto"
-        Networks that are trained, each from a start of its own and with other rows held out, and
-        pooled in equal parts. "auto" takes 4 for fewer than 500 rows, 3 for fewer than 1000, 2 for
-        fewer than 2000, and one for more, for layers of images, and where the first call is
+        Number of networks that are trained, each from its own starting weights and with different
+        held-out rows, and pooled with equal weights. More are more accurate; fits and predictions
+        take proportionally longer. "auto" takes 4 for fewer than 500 rows, 3 for fewer than 1000, 2
+        for fewer than 2000, and one for more rows, for image layers, and if the first call is
         ``partial_fit``.
     width : int or "auto", default="auto"
-        Units of each hidden layer. "auto" takes 32 for fewer than 2000 rows, 64 for fewer than
-        4000 and 128 for more; of channels, for layers of images, 48.
+        Units of each hidden layer. Wider layers take longer, and help only with enough rows. "auto"
+        takes 32 for fewer than 2000 rows, 64 for fewer than 4000 and 128 for more. For image layers
+        it is the number of channels, and "auto" takes 48.
     layer_generator : {"dense", "residual", "convolutional"} or callable, default="dense"
-        What a new layer is: ``relu(h W + b)``; ``h + relu(h W + b) U``, layer 1 of both a relu
-        of the inputs with a round bend, (z + √(z² + c)) / 2 with c = 0.2; or the latter on the
-        3 × 3 neighbourhoods of every pixel, normalised, and with pooling after layer 1
-        (:class:`~skbayesnn.udn.ConvolutionalLayers` offers others). Or what
-        ``layer_generator(number, input_shape, width)`` returns, the layer of that number, counted
-        from 1: see :class:`~skbayesnn.udn.Layer`.
+        Kind of the layers. "dense" is ``relu(h W + b)``, and "residual" is ``h + relu(h W + b) U``;
+        in both, layer 1 has a rounded relu, (z + √(z² + c)) / 2 with c = 0.2. "convolutional"
+        applies the residual layer to the 3 × 3 neighbourhood of every pixel, with normalisation,
+        and with pooling after layer 1; :class:`~skbayesnn.udn.ConvolutionalLayers` offers other
+        settings. A callable ``layer_generator(number, input_shape, width)`` returns the layer of
+        that number, counted from 1: see :class:`~skbayesnn.udn.Layer`.
     image_shape : tuple (height, width) or (height, width, channels), or None, default=None
-        Shape of the image in each row of X (C order). Needed by convolutional layers; a callable
-        is given images if this is set, else rows; dense and residual layers do not look at it.
+        Shape of the image in each row of X (C order). Convolutional layers need it. A callable
+        receives images if it is set, and rows otherwise. Dense and residual layers ignore it.
     depth_prior : {"poisson", "categorical", "point"}, default="poisson"
-        Unbounded depth; a categorical posterior over depths 1 to ``max_depth`` with a uniform
-        prior (depth-uncertainty networks, Antorán et al., 2020); or a plain finite network of
-        depth ``max_depth``.
+        Prior of the depth. "poisson" allows any depth. "categorical" has a uniform prior and a
+        categorical posterior over depths 1 to ``max_depth`` (depth-uncertainty networks, Antorán et
+        al., 2020). "point" is a plain network of depth ``max_depth``.
     prior_depth : float, default=0.5
-        Mean of ℓ − 1 under the Poisson prior.
+        Mean of ℓ − 1 under the Poisson prior. The data usually outweigh it.
     max_depth : int, default=50
-        Largest depth allowed; a warning says when it is reached.
+        Largest depth allowed. A fit warns if it is reached.
     weight_scale : float or "auto", default="auto"
-        Prior standard deviation of every weight. "auto" takes 0.3, in layer 1 at
-        most one over the root of the number of inputs; for layers of images 1.
+        Prior standard deviation of every weight. Smaller values make smoother functions; this is
+        the first parameter to tune, over 0.1, 0.3 and 1. "auto" takes 0.3, but in layer 1 at most
+        one over the square root of the number of inputs, and 1 for image layers.
     learning_rate : float, default=0.003
-        Of Adam, at the start.
+        Initial learning rate of Adam.
     schedule : {"cosine", "constant", "drop"}, default="cosine"
         How the learning rate falls over the epochs; "drop" is to a tenth after three quarters.
     batch_size : int or "auto", default="auto"
-        Rows a step. "auto" takes a sixteenth of the rows, but at least 32 and at most 256.
+        Rows per training step. "auto" takes a sixteenth of the rows, but between 32 and 256.
     max_iter : int or "auto", default="auto"
-        Epochs: passes over the rows. "auto" takes 500, or as many as make 512,000 / width steps
-        where that are fewer, but at least 90; for layers of images 30. ``refit`` adds its
-        own.
+        Number of epochs, which are passes over the rows. "auto" takes 500, or as many as make
+        512,000 / width steps if that is fewer, but at least 90. For image layers it takes 30.
+        ``refit`` adds further epochs.
     early_stopping : bool or "auto", default="auto"
         Hold out rows, stop when their mean log density has not risen for ``n_iter_no_change``
-        epochs, and put back the best parameters. "auto" does, with four rows or more. The rows
-        also set the noise of a regressor and the temperature of a classifier.
+        epochs, and put back the best parameters. "auto" does so with four rows or more. The
+        held-out rows also determine the noise of a regressor and the temperature of a classifier.
     refit : bool, default=True
-        Fit to all rows at the end: after early stopping, go on with them: a regressor for as many
-        epochs as the best took, with 2000 rows or more half of these at three tenths of the
-        learning rate; a classifier for a tenth of these at a tenth of the rate, of images half of
-        these at three tenths. What the held-out rows told, and the scales of the training part,
-        are kept.
+        Fit to all rows at the end, that is, continue with all rows after early stopping. A
+        regressor continues for as many epochs as the best parameters took; with 2000 rows or more
+        for half as many, at three tenths of the learning rate. A classifier continues for a tenth
+        as many at a tenth of the rate; for images half as many at three tenths. What was learned
+        from the held-out rows, and the scales of the training part, are kept.
     validation_fraction : float, default=0.2
-        Part of the rows held out; rows that are equal in inputs and target stay together.
+        Fraction of the rows that are held out. Rows that are equal in inputs and target stay
+        together.
     n_iter_no_change : int or "auto", default="auto"
-        Epochs without a better held-out score before training stops. "auto" takes two fifths
-        of ``max_iter``'s "auto", and all of it for layers of images.
+        Number of epochs without a better held-out score after which training stops. "auto" takes
+        two fifths of what "auto" is for ``max_iter``, and all of it for image layers.
     tol : float, default=0.0
-        Least rise of the held-out score, in nats a row, that counts.
+        Smallest rise of the held-out score, in nats per row, that counts as an improvement.
     normalize_X : bool, default=True
-        Standardise the inputs inside. Columns of tables with heavy tails, whose fourth moment is
-        more than ten squared variances, and with 1000 rows to train on or more all columns, are
-        replaced by normal scores (the normal quantiles of their ranks, interpolated, and
-        continued by lines beyond the rows that were seen). Beyond the rows the network is given
-        inputs that level off, at most a quarter of a standard deviation outside. Images get one
-        mean and one scale.
+        Standardise the inputs internally. In tables, columns with heavy tails, whose fourth moment
+        exceeds ten squared variances, are replaced by normal scores: the normal quantiles of their
+        ranks, interpolated between rows and continued by lines beyond them. With 1000 training rows
+        or more, all columns are. Beyond the rows, inputs are compressed, so that the network sees
+        values at most a quarter of a standard deviation outside. Images have one mean and one
+        scale.
     normalize_y : bool, default=True
-        Standardise the targets inside. All outputs are in the units of y either way.
+        Standardise the targets internally. All outputs are in the units of y either way.
     point_estimate : {"mean", "median"}, default="mean"
-        What ``predict`` returns of the predictive distribution.
+        Point of the predictive distribution that ``predict`` returns.
     n_jobs : int or None, default=None
-        Cores to use; None for one, or what a joblib context says. The result does not depend on
-        it. More pay where steps are large: for images, and for tables of many thousand rows.
+        Number of cores to use. None means one, unless a joblib context says otherwise. The result
+        does not depend on it. More than one core helps if steps are large: for images, and for
+        tables of many thousand rows.
     random_state : int, numpy.random.RandomState or None, default=None
-        Seed of all that is random: starting weights, order of the rows, rows held out.
+        Seed of all random choices: starting weights, the order of the rows, and the rows that are
+        held out.
 
     Attributes
     ----------
     depth_posterior_ : ndarray of shape (`n_layers_`,)
-        Probability of each depth, from 1; of several networks the mean.
+        Posterior probability of each depth, starting at 1. For several networks it is the mean.
     expected_depth_ : float
         Mean of the depth under its posterior.
     n_layers_ : int
         Largest depth with positive probability.
     input_relevance_ : ndarray of shape (`n_features_in_`,)
-        What the normalised inputs are multiplied by. Up to 20 inputs of dense or residual layers:
-        1 in the first network; in each of the others, where rows are held out,
-        e² / (e² + 64 / n) over the largest of these, at least 0.03. There e² is the mean square
-        of the slopes of the predicted mean in that input, over the networks before, in standard
-        deviations of the input and of what these networks left unexplained of their held-out
-        rows; n is the number of rows. With more inputs a short fit
-        of dense or residual layers says which matter, by the squared norms of their weights over
-        the largest; two networks are trained, with all inputs alike and with inputs so scaled,
-        and the latter is kept where it predicts the held-out rows better by more than the
-        standard error. Of several networks the mean.
+        Factors that the normalised inputs are multiplied by. With up to 20 inputs and dense or
+        residual layers, they are 1 in the first network. In each of the others, if rows are held
+        out, the factor is e² / (e² + 64 / n) relative to the largest one, but at least 0.03. Here n
+        is the number of rows, and e² is the mean square over the previous networks of the slope of
+        the predicted mean in that input, in standard deviations of the input and of what these
+        networks left unexplained in their held-out rows. With more inputs, a short fit of dense or
+        residual layers estimates which matter, by the squared norms of their weights relative to
+        the largest. Two networks are then trained, one with all inputs treated alike and one with
+        scaled inputs. The second is kept if it predicts the held-out rows better by more than the
+        standard error. For several networks it is the mean.
     noise_variance_ : ndarray of shape (`n_layers_`,) or (`n_layers_`, n_targets)
-        Noise variance in the squared units of y, of each depth. Of ``likelihood="gaussian"``
-        alone: that of the others depends on the inputs. Of several networks the mean, each by its
-        probability of the depth.
+        Noise variance in the squared units of y, for each depth. Only for
+        ``likelihood="gaussian"``, because that of the others depends on the inputs. For several
+        networks it is the mean, weighted by their probabilities of the depth.
     loss_curve_ : list of float
-        Minus the objective, a row, in nats of the standardised target, of each epoch
+        Minus the objective per row, in nats of the standardised target, for each epoch
         of the first network.
     validation_scores_ : list of float
-        Mean log density (of classes, log probability) of the held-out targets, standardised,
+        Mean log density of the standardised held-out targets (for classes, mean log probability),
         each time that they were scored; of the first network.
     n_iter_ : int
-        Epochs run, of the first network, those of ``refit`` included; calls of ``partial_fit``.
+        Number of epochs that were run, by the first network, including those of ``refit``; or the
+        number of calls of ``partial_fit``.
     n_samples_seen_ : int
-        Rows that the prior is weighed against: the sum of all weights.
+        Number of rows that the prior is weighed against: the sum of all weights.
     n_features_in_ : int
         Number of inputs.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the inputs, where X has them all as strings.
+        Names of the inputs, if X has names that are all strings.
 
     See Also
     --------
     skbayesnn.UDNClassifier : The same network for classes.
-    skbayesnn.EnsembleRegressor : Pools fits of any model, side by side on several cores.
+    skbayesnn.EnsembleRegressor : Pools fits of any model, in parallel on several cores.
 
     Notes
     -----
-    Beside what :class:`UDNClassifier` names, the bound differs from eq. 7 in this: the shared
-    noise variance is not in it, but follows the held-out rows after each epoch. Each half of
-    these sets a variance of its own, by which the other half is scored; training takes their
-    geometric mean. It falls slowly, so that the mean is learned before components can stand for
-    its values, and its deviation not below a tenth of the median gap between neighbouring values
-    of the targets: spikes on rounded values are not worth having. One component of the mixture
-    starts rare and wide, for outliers. The posterior of the depth weighs the depths by their
-    training likelihood at this noise. Offsets of heads have a wide prior, N(0, 10²); the slopes
-    of all but the location, on which a mixture's components sit, a fifth of the variance of other
-    weights. A millionth of the target's variance is always added, so that the density stays
-    bounded where targets repeat exactly.
+    In addition to the differences that :class:`UDNClassifier` lists, the bound of eq. 7 does not
+    determine the shared noise variance: it follows the held-out rows after each epoch. Each half of
+    these rows determines a variance by which the other half is scored, and training uses the
+    geometric mean. The variance falls slowly, so that the mean is learned before single components
+    can imitate its values. Its root does not fall below a tenth of the median gap between
+    neighbouring values of the targets, which avoids spikes on rounded values. One component of the
+    mixture starts rare and wide, for outliers. The posterior of the depth weights the depths by
+    their training likelihood at this noise. Offsets of heads have a wide prior, N(0, 10²). The
+    slopes of all outputs except the location of the mixture have a fifth of the prior variance of
+    other weights. A millionth of the variance of the target is always added, so that the density
+    stays bounded if targets repeat exactly.
 
-    Weights are fitted at their mean, so the bound says nothing of inputs where there are no rows.
-    There 2 (1 − exp(−Δ² / (2 l²))) of the variance of the targets is added to that of each
-    Gaussian: Δ is the distance to the nearest row, in excess of what 99 % of the rows have to
-    theirs, and l is 0.35 of the median distance of the rows from their medians; of more than a
-    thousand rows a thousand are kept for it. With ``normalize_X=False`` nothing is added, and
-    inputs do not level off: layers of your own may know how to go on.
+    Weights are point estimates, so the bound says nothing about inputs without rows. There, the
+    variance of each Gaussian is increased by 2 (1 − exp(−Δ² / (2 l²))) times the variance of the
+    targets. Δ is the distance to the nearest row, less the distance within which 99 % of the rows
+    have their nearest neighbour, and l is 0.35 of the median distance of the rows from their
+    medians. At most a thousand rows are kept for this purpose. With ``normalize_X=False`` nothing
+    is added and inputs are not compressed, because layers of your own may know how the function
+    continues.
 
-    In the package's panel of known truths, with some hundred rows, 90 % intervals cover only 46 to
-    81 % beyond the range of the inputs, and from 50 to 99 % in a gap; 87 to 98 % on the other
-    problems; with 20 to 50 rows 68 to 77 % on three of 28 (skewed noise, a smooth function, two
-    modes). Beside a Gaussian process with a length scale an input the log density falls short by
-    0.2 to 0.35 nats a row where a smooth function of three inputs or more, or one that waves fast,
-    has less than 500 rows.
+    Where it falls short on synthetic problems: with some hundred rows, 90 % intervals cover only 46
+    to 81 % beyond the range of the inputs, and from 50 to 99 % in a gap; they cover 87 to 98 % on
+    the other problems. With 20 to 50 rows they cover 68 to 77 % on three of 28 (skewed noise, a
+    smooth function, two modes). With fewer than 500 rows of a smooth function of three inputs or
+    more, or of one that oscillates fast, the log density is 0.2 to 0.35 nats per row below that of
+    a Gaussian process with a length scale for each input.
 
-    The predictive Gaussians of "student_t" are fifteen pieces of its law of the precision: its
+    The predictive distribution of "student_t" is approximated by fifteen Gaussians; its
     distribution function is within 0.003 of Student's.
 
-    With several targets, which share the hidden layers and the depth, ``predict_distribution``
-    gives a list of one mixture a target; what needs their joint law (``sample_y`` and
-    ``log_predictive_density``) raises a ``ValueError``.
+    Several targets share the hidden layers and the depth. ``predict_distribution`` then returns a
+    list with one mixture for each target. ``sample_y`` and ``log_predictive_density``, which need
+    the joint distribution, raise a ``ValueError``.
 
     References
     ----------
@@ -348,7 +357,7 @@ class UDNRegressor(
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array-like of shape (n_samples,), default=None
-            A weight of k counts as k equal rows, and a weight of 0 as none.
+            A weight of k counts as k equal rows, and a row of weight 0 is ignored.
 
         Returns
         -------
@@ -357,9 +366,9 @@ class UDNRegressor(
         Raises
         ------
         InvalidParameterError
-            A constructor parameter is outside its range.
+            If a constructor parameter is outside its range.
         FloatingPointError
-            Training diverged although the learning rate was cut.
+            If training diverged although the learning rate was cut.
         """
         self._check_parameters()
         X, y = validate_data(
@@ -377,18 +386,18 @@ class UDNRegressor(
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Take one pass over a batch of a stream, in memory bounded by the batch.
+        """Train on one batch of a stream: one pass, in memory bounded by the batch.
 
-        Inputs and targets are standardised by the first batch; the noise is learned from the
-        batches as they come, before the network has followed them often. The prior is weighed
-        against all rows seen so far.
+        The first batch determines the scales of inputs and targets. The noise is learned from each
+        batch before the network has been trained on it often. The prior is weighed against all rows
+        seen so far.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array-like of shape (n_samples,), default=None
-            A weight of k counts as k equal rows, and a weight of 0 as none.
+            A weight of k counts as k equal rows, and a row of weight 0 is ignored.
 
         Returns
         -------
@@ -397,7 +406,7 @@ class UDNRegressor(
         Raises
         ------
         ValueError
-            The number of targets differs from that of the first call.
+            If the number of targets differs from that of the first call.
         """
         self._check_parameters()
         first = not hasattr(self, "depth_posterior_")
@@ -445,7 +454,7 @@ class UDNRegressor(
 
     @one_blas_thread
     def predict_distribution(self, X: ArrayLike) -> PredictiveMixture | list[PredictiveMixture]:
-        """Predictive distribution of new observations, noise included.
+        """Predict the distribution of a new observation for each row, noise included.
 
         Parameters
         ----------
@@ -454,8 +463,8 @@ class UDNRegressor(
         Returns
         -------
         distribution : PredictiveMixture, or list of PredictiveMixture
-            Gaussians of each depth, weighted by its posterior; with several targets a list of
-            one mixture a target.
+            A mixture of the Gaussians of all depths, weighted by the posterior of the depth; a list
+            with one mixture for each target if there are several.
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
