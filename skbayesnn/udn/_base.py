@@ -27,7 +27,7 @@ from skbayesnn.training.settings import (
     number_of_networks,
     training_settings,
 )
-from skbayesnn.udn.architecture import FUSED, GENERATORS, Architecture
+from skbayesnn.udn.architecture import FUSED, GENERATORS, MANY_INPUTS, Architecture
 from skbayesnn.udn.depth import CategoricalDepth, PointMass, TruncatedPoisson
 from skbayesnn.udn.inference import DepthInference
 from skbayesnn.udn.inputs import OneScale, TableScales
@@ -41,10 +41,10 @@ fits of small tables differ by the seed, and take seconds."""
 EPOCHS, LEAST_EPOCHS, IMAGE_EPOCHS = 500, 90, 30
 MOST_WORK, PATIENCE = 512_000, 0.4
 LEAST_HELD_ROWS = 4
-MANY_INPUTS, SCOUT_START, SCOUT_EPOCHS = 20, 0.1, 0.2
-"""With more inputs than this a scout says which of them matter: a network whose weights of layer 1
-start this much smaller, so that they show what was learned and not where they started, trained for
-this part of the epochs."""
+SCOUT_START, SCOUT_EPOCHS = 0.1, 0.2
+"""With many inputs a scout says which of them matter: a network whose weights of layer 1 start this
+much smaller, so that they show what was learned and not where they started, trained for this part
+of the epochs."""
 
 
 class Pair:

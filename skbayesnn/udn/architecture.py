@@ -22,6 +22,8 @@ GENERATORS = {
 }
 """The layer generators that have a name."""
 
+MANY_INPUTS = 20
+"""With more inputs than this a short fit says which of them matter."""
 FUSED = ("dense", "residual")
 """Those whose passes are one kernel (:mod:`skbayesnn.udn.fused`), number in this order: on tables a
 call a layer would cost as much as its work."""
@@ -53,6 +55,12 @@ class Architecture:
         """Whether one kernel does whole passes."""
         return isinstance(self.generator, str) and self.generator in FUSED
 
+    @property
+    def bend(self):
+        """Whether the relu of layer 1 is rounded; see :mod:`skbayesnn.udn.layers`."""
+        regressor = self.likelihood.name != "softmax"
+        return self.fused and regressor and self.input_shape[0] <= MANY_INPUTS
+
     def layer(self, number, below):
         """Make layer ``number``, counted from 1, and try it on two rows.
 
@@ -67,6 +75,8 @@ class Architecture:
         InvalidParameterError
             What the generator returned is no layer, or its shapes do not fit.
         """
+        if self.fused:
+            return GENERATORS[self.generator](number, below, self.width, self.bend)
         if isinstance(self.generator, str):
             return GENERATORS[self.generator](number, below, self.width)
         where = f"layer_generator({number}, {below}, {self.width})"

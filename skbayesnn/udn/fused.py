@@ -18,13 +18,15 @@ from skbayesnn.udn.heads import head_gradient
 
 
 @helper
-def layer_forward(first, residual, block, inputs, out, inner):
+def layer_forward(first, bend, residual, block, inputs, out, inner):
     """One hidden layer.
 
     Parameters
     ----------
     first : bool
         Whether this is layer 1, which lifts the inputs.
+    bend : bool
+        Whether the relu of layer 1 is rounded.
     residual : bool
     block : ndarray of shape (n_parameters,)
     inputs : ndarray of shape (rows, n_inputs)
@@ -36,9 +38,9 @@ def layer_forward(first, residual, block, inputs, out, inner):
     fan_in, width = inputs.shape[1], out.shape[1]
     weights = block[: fan_in * width].reshape((fan_in, width))
     bias = block[fan_in * width : fan_in * width + width]
-    if first:
+    if first and bend:
         affine_bend(inputs, weights, bias, out)
-    elif not residual:
+    elif first or not residual:
         affine_relu(inputs, weights, bias, out)
     else:
         affine_relu(inputs, weights, bias, inner)
@@ -51,7 +53,7 @@ def layer_forward(first, residual, block, inputs, out, inner):
 
 @helper
 def layer_adjoint(
-    first, residual, block, inputs, out, inner, d_out, d_block, d_inputs, scratch
+    first, bend, residual, block, inputs, out, inner, d_out, d_block, d_inputs, scratch
 ):  # fmt: skip
     """Adjoint of :func:`layer_forward`: ``d_block`` and, but for layer 1, ``d_inputs``.
 
@@ -62,11 +64,12 @@ def layer_adjoint(
     weights = block[:n_weights].reshape((fan_in, width))
     d_weights = d_block[:n_weights].reshape((fan_in, width))
     d_bias = d_block[n_weights : n_weights + width]
-    if first:
+    if first and bend:
         affine_bend_adjoint(inputs, out, d_out, d_weights, d_bias)
-    elif not residual:
+    elif first or not residual:
         affine_relu_adjoint(inputs, out, d_out, d_weights, d_bias)
-        product_nt(d_out, weights, d_inputs)
+        if not first:
+            product_nt(d_out, weights, d_inputs)
     else:
         begin = n_weights + width
         mixing = block[begin : begin + width * width].reshape((width, width))
@@ -81,7 +84,7 @@ def layer_adjoint(
 
 @kernel
 def fused_gradient(
-    residual, starts, theta, depth, q, head_weights, inputs, targets, weights, n_mean,
+    residual, bend, starts, theta, depth, q, head_weights, inputs, targets, weights, n_mean,
     learn_noise, n_classes, n_components, student, gaussian, hidden, inner, d_hidden, d_lower,
     scratch, outputs, shared, grad, totals,
 ):  # fmt: skip
@@ -91,6 +94,8 @@ def fused_gradient(
     ----------
     residual : bool
         Whether layers are residual or dense.
+    bend : bool
+        Whether the relu of layer 1 is rounded.
     starts : ndarray of int64
         Where each block begins.
     theta : ndarray of shape (n_parameters,)
@@ -123,7 +128,9 @@ def fused_gradient(
     for k in range(depth):
         block = theta[starts[2 * k] : starts[2 * k + 1]]
         source = inputs if k == 0 else hidden[k - 1][:n]
-        layer_forward(k == 0, residual, block, source, hidden[k][:n], inner[k % len(inner)][:n])
+        layer_forward(
+            k == 0, bend, residual, block, source, hidden[k][:n], inner[k % len(inner)][:n]
+        )  # fmt: skip
     for k in range(depth - 1, -1, -1):
         if head_weights[k] > 0.0:
             totals[k] += head_gradient(
@@ -142,7 +149,7 @@ def fused_gradient(
                 for j in range(width):
                     d_hidden[i, j] = d_lower[i, j]
         layer_adjoint(
-            k == 0, residual, theta[starts[2 * k] : starts[2 * k + 1]],
+            k == 0, bend, residual, theta[starts[2 * k] : starts[2 * k + 1]],
             inputs if k == 0 else hidden[k - 1][:n], hidden[k][:n], inner[k % len(inner)][:n],
             d_hidden, grad[starts[2 * k] : starts[2 * k + 1]], d_lower, scratch,
         )  # fmt: skip

@@ -7,10 +7,12 @@ infinite network; the generators by name are "dense" and "residual" here, "convo
 
 - dense: h' = relu(h W + b);
 - residual: h' = h + relu(h W + b) U;
-- layer 1 of both lifts the inputs to the width, h' = (z + √(z² + c)) / 2 with z = x W + b: a relu
-  with a round bend (:data:`skbayesnn.udn.adjoints.CURVATURE`). Its kinks would be all that is not
-  smooth where one layer is enough; its values are positive, so that layers above, started at the
-  identity, pass them on unchanged.
+- layer 1 of both lifts the inputs to the width, h' = relu(x W + b). In regressors of up to twenty
+  inputs its relu is rounded, h' = (z + √(z² + c)) / 2 with z = x W + b
+  (:data:`skbayesnn.udn.adjoints.CURVATURE`): where one layer is enough, kinks would be all that is
+  not smooth. Its values are positive, so that layers above, started at the identity, pass them on
+  unchanged. Classes are told apart by sharp boundaries, and the scout that looks for the inputs
+  that matter starts with weights so small that a rounded relu would be a straight line.
 """
 
 from abc import ABC, abstractmethod
@@ -157,7 +159,7 @@ LayerGenerator = (
 
 
 class DenseLayer(Layer):
-    """h' = relu(h W + b), started and centred at W = I; layer 1 has a rounded relu.
+    """h' = relu(h W + b), started and centred at W = I but for layer 1.
 
     Parameters
     ----------
@@ -165,9 +167,12 @@ class DenseLayer(Layer):
         Counted from 1.
     input_shape : tuple of int
     width : int
+    bend : bool, default=False
+        Whether the relu of layer 1 is rounded.
     """
 
-    def __init__(self, number, input_shape, width):
+    def __init__(self, number, input_shape, width, bend=False):
+        self.bend = bend and number == 1
         self.n_inputs, self.width, self.first = int(np.prod(input_shape)), width, number == 1
         self.output_shape = (width,)
         self.n_weights = self.n_inputs * width
@@ -199,7 +204,7 @@ class DenseLayer(Layer):
         """See :class:`Layer`."""
         weights, bias = self._affine(theta)
         z = inputs @ weights + bias
-        if not self.first:
+        if not self.bend:
             out = np.maximum(z, 0)
             return out, out
         root = np.sqrt(z * z + CURVATURE)
@@ -208,7 +213,7 @@ class DenseLayer(Layer):
 
     def adjoint(self, theta, inputs, kept, d_outputs):
         """See :class:`Layer`."""
-        d_z = d_outputs * (kept**2 / (kept**2 + 0.25 * CURVATURE) if self.first else kept > 0)
+        d_z = d_outputs * (kept**2 / (kept**2 + 0.25 * CURVATURE) if self.bend else kept > 0)
         d_theta = np.concatenate([(inputs.T @ d_z).ravel(), d_z.sum(axis=0)])
         return d_theta, d_z @ self._affine(theta)[0].T
 
@@ -222,10 +227,12 @@ class ResidualLayer(DenseLayer):
         Counted from 1.
     input_shape : tuple of int
     width : int
+    bend : bool, default=False
+        Whether the relu of layer 1 is rounded.
     """
 
-    def __init__(self, number, input_shape, width):
-        super().__init__(number, input_shape, width)
+    def __init__(self, number, input_shape, width, bend=False):
+        super().__init__(number, input_shape, width, bend)
         if not self.first:
             self.n_parameters += width**2
 

@@ -80,8 +80,8 @@ def fused_pass(network, depth, q, head_weights, X, targets, weights, n_mean, tot
     """:func:`data_gradient` of one piece, for dense and residual layers; to its scratch."""
     b, n, architecture = scratch, len(X), network.architecture
     fused_gradient(
-        architecture.generator == "residual", network.starts, network.theta, depth, q,
-        head_weights, X, targets, weights, n_mean, network.learns_noise,
+        architecture.generator == "residual", architecture.bend, network.starts, network.theta,
+        depth, q, head_weights, X, targets, weights, n_mean, network.learns_noise,
         *architecture.likelihood.branches, b["hidden"], b["inner"], b["d_hidden"][:n],
         b["d_lower"][:n], b["scratch"][:n], b["outputs"][:n], b["shared"], b["gradient"], totals,
     )  # fmt: skip

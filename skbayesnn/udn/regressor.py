@@ -20,7 +20,8 @@ from skbayesnn._validation import (
 from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture, linear_pool
-from skbayesnn.udn._base import CONSTRAINTS, MANY_INPUTS, UnboundedDepthMixin
+from skbayesnn.udn._base import CONSTRAINTS, UnboundedDepthMixin
+from skbayesnn.udn.architecture import MANY_INPUTS
 from skbayesnn.udn.layers import LayerGenerator
 from skbayesnn.udn.likelihoods import Likelihood
 from skbayesnn.udn.relevance import input_effects
@@ -71,11 +72,11 @@ class UDNRegressor(
         it is the number of channels, and "auto" takes 48.
     layer_generator : {"dense", "residual", "convolutional"} or callable, default="dense"
         Kind of the layers. "dense" is ``relu(h W + b)``, and "residual" is ``h + relu(h W + b) U``;
-        in both, layer 1 has a rounded relu, (z + √(z² + c)) / 2 with c = 0.2. "convolutional"
-        applies the residual layer to the 3 × 3 neighbourhood of every pixel, with normalisation,
-        and with pooling after layer 1; :class:`~skbayesnn.udn.ConvolutionalLayers` offers other
-        settings. A callable ``layer_generator(number, input_shape, width)`` returns the layer of
-        that number, counted from 1: see :class:`~skbayesnn.udn.Layer`.
+        in both, with up to 20 inputs layer 1 has a rounded relu, (z + √(z² + c)) / 2 with c = 0.2.
+        "convolutional" applies the residual layer to the 3 × 3 neighbourhood of every pixel, with
+        normalisation, and with pooling after layer 1; :class:`~skbayesnn.udn.ConvolutionalLayers`
+        offers other settings. A callable ``layer_generator(number, input_shape, width)`` returns
+        the layer of that number, counted from 1: see :class:`~skbayesnn.udn.Layer`.
     image_shape : tuple (height, width) or (height, width, channels), or None, default=None
         Shape of the image in each row of X (C order). Convolutional layers need it. A callable
         receives images if it is set, and rows otherwise. Dense and residual layers ignore it.

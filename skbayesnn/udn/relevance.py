@@ -51,7 +51,7 @@ def input_effects(mean, X, targets, weights):
     >>> X, noise = rng.normal(size=(400, 3)), rng.normal(size=(400, 1))
     >>> slopes = np.array([[1.0], [0.5], [0.0]])
     >>> input_effects(lambda X: X @ slopes, X, X @ slopes + noise, np.ones(400)).round(1)
-    array([1.1, 0.5, 0. ])
+    array([0.9, 0.5, 0. ])
     """
     X, targets, weights = X[:MOST_ROWS], targets[:MOST_ROWS], weights[:MOST_ROWS]
     misses = np.abs(targets - mean(X))

@@ -118,13 +118,11 @@ def test_noise_is_honest_where_the_network_could_follow_every_row():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 8)), rng.normal(size=200)  # nothing to learn
     fresh = rng.normal(size=(500, 8)), rng.normal(size=500)
-    options = {"max_iter": 100, "n_networks": 1, "random_state": 0}
+    options = {"weight_scale": 2.0, "n_networks": 1, "random_state": 0}
     models = [
-        UDNRegressor(likelihood="gaussian", **options),
-        UDNRegressor(
-            likelihood="gaussian", early_stopping=False, n_networks=1, max_iter=250, random_state=0
-        ),
-        UDNRegressor(**options),
+        UDNRegressor(likelihood="gaussian", max_iter=100, **options),
+        UDNRegressor(likelihood="gaussian", early_stopping=False, max_iter=250, **options),
+        UDNRegressor(max_iter=100, **options),
     ]
     honest, naive, mixture = (m.fit(X, y).log_predictive_density(*fresh).mean() for m in models)
     assert honest > naive + 0.1

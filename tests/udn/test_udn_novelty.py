@@ -92,7 +92,8 @@ def test_intervals_widen_in_a_gap_and_beyond_the_rows():
     assert plain_std[0] > np.sqrt(1.9) * y.std() / 1000
     own_units = UDNRegressor(max_iter=60, normalize_X=False, random_state=0).fit(X, y)
     assert own_units.predict(np.array([[6.0]]), return_std=True)[1][0] < std[2] - y.std() / 2
-    model.partial_fit(np.linspace(5.5, 6.5, 100)[:, None], np.zeros(100))
+    for _ in range(5):
+        model.partial_fit(np.linspace(5.5, 6.5, 100)[:, None], np.zeros(100))
     _, later = model.predict(np.array([[6.0]]), return_std=True)
     assert later[0] < std[2] - y.std() / 2  # there are rows now
 
