@@ -23,6 +23,7 @@ from skbayesnn.sip.inference import Settings, SIPInference
 from skbayesnn.sip.model import SparseImplicitProcess
 from skbayesnn.sip.prediction import Predictor
 from skbayesnn.training.loop import train
+from skbayesnn.training.novelty import Novelty
 from skbayesnn.training.settings import (
     TRAINING_CONSTRAINTS,
     Automatic,
@@ -31,7 +32,6 @@ from skbayesnn.training.settings import (
     holds_out,
     training_settings,
 )
-from skbayesnn.udn.novelty import Novelty
 
 _CONSTRAINTS = {
     "prior": [Options(("auto", "bnn", "smooth", "sampler"))],

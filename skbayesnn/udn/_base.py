@@ -18,6 +18,7 @@ from skbayesnn._validation import (
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.workers import Workers
 from skbayesnn.training.loop import CallbackTasks, train
+from skbayesnn.training.novelty import Novelty
 from skbayesnn.training.settings import (
     TRAINING_CONSTRAINTS,
     Automatic,
@@ -32,7 +33,6 @@ from skbayesnn.udn.depth import CategoricalDepth, PointMass, TruncatedPoisson
 from skbayesnn.udn.inference import DepthInference
 from skbayesnn.udn.inputs import OneScale, TableScales
 from skbayesnn.udn.network import Network
-from skbayesnn.udn.novelty import Novelty
 from skbayesnn.udn.relevance import relevances
 
 NETWORKS = {500: 4, 1000: 3, 2000: 2}

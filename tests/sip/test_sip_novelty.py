@@ -7,7 +7,7 @@ import pytest
 from sip_models import SMALL, wave
 
 from skbayesnn.sip import SIPRegressor
-from skbayesnn.udn.novelty import Novelty
+from skbayesnn.training.novelty import Novelty
 
 FAR = np.array([[8.0], [-8.0]])
 
