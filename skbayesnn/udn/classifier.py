@@ -63,8 +63,9 @@ class UDNClassifier(
         takes 32 for fewer than 2000 rows, 64 for fewer than 4000 and 128 for more. For image layers
         it is the number of channels, and "auto" takes 48.
     layer_generator : {"dense", "residual", "convolutional"} or callable, default="dense"
-        Kind of the layers. "dense" is ``relu(h W + b)``, "residual" is ``h + relu(h W + b) U`` and
-        starts with a dense layer. "convolutional" applies the residual layer to the 3 × 3
+        Kind of the layers. "dense" is ``relu(h W + b)``, and "residual" is ``h + relu(h W + b) U``;
+        both begin with a dense layer, whose relu is rounded in regressors of up to 20 inputs, to
+        (z + √(z² + c)) / 2 with c = 0.2. "convolutional" applies the residual layer to the 3 × 3
         neighbourhood of every pixel, with normalisation, and with pooling after layer 1;
         :class:`~skbayesnn.udn.ConvolutionalLayers` offers other settings. A callable
         ``layer_generator(number, input_shape, width)`` returns the layer of that number, counted

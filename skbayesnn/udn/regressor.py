@@ -72,11 +72,12 @@ class UDNRegressor(
         it is the number of channels, and "auto" takes 48.
     layer_generator : {"dense", "residual", "convolutional"} or callable, default="dense"
         Kind of the layers. "dense" is ``relu(h W + b)``, and "residual" is ``h + relu(h W + b) U``;
-        in both, with up to 20 inputs layer 1 has a rounded relu, (z + √(z² + c)) / 2 with c = 0.2.
-        "convolutional" applies the residual layer to the 3 × 3 neighbourhood of every pixel, with
-        normalisation, and with pooling after layer 1; :class:`~skbayesnn.udn.ConvolutionalLayers`
-        offers other settings. A callable ``layer_generator(number, input_shape, width)`` returns
-        the layer of that number, counted from 1: see :class:`~skbayesnn.udn.Layer`.
+        both begin with a dense layer, whose relu is rounded in regressors of up to 20 inputs, to
+        (z + √(z² + c)) / 2 with c = 0.2. "convolutional" applies the residual layer to the 3 × 3
+        neighbourhood of every pixel, with normalisation, and with pooling after layer 1;
+        :class:`~skbayesnn.udn.ConvolutionalLayers` offers other settings. A callable
+        ``layer_generator(number, input_shape, width)`` returns the layer of that number, counted
+        from 1: see :class:`~skbayesnn.udn.Layer`.
     image_shape : tuple (height, width) or (height, width, channels), or None, default=None
         Shape of the image in each row of X (C order). Convolutional layers need it. A callable
         receives images if it is set, and rows otherwise. Dense and residual layers ignore it.

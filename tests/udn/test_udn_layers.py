@@ -41,10 +41,13 @@ class Waves(Layer):
 
 
 class MyDense(DenseLayer):
-    """The same as "dense", by the way of layers that are not known."""
+    """The same as "dense" in a regressor, by the way of layers that are not known."""
+
+    def __init__(self, number, input_shape, width):
+        super().__init__(number, input_shape, width, bend=True)
 
 
-@pytest.mark.parametrize(("kind", "number"), [*product([DenseLayer, ResidualLayer, Waves], [1, 2])])
+@pytest.mark.parametrize(("kind", "number"), [*product([DenseLayer, MyDense, ResidualLayer, Waves], [1, 2])])
 def test_adjoints_of_layers_of_tables(kind, number):
     check_layer(kind(number, (6,), 6), (6,))
 
