@@ -47,7 +47,9 @@ class MyDense(DenseLayer):
         super().__init__(number, input_shape, width, bend=True)
 
 
-@pytest.mark.parametrize(("kind", "number"), [*product([DenseLayer, MyDense, ResidualLayer, Waves], [1, 2])])
+@pytest.mark.parametrize(
+    ("kind", "number"), [*product([DenseLayer, MyDense, ResidualLayer, Waves], [1, 2])]
+)
 def test_adjoints_of_layers_of_tables(kind, number):
     check_layer(kind(number, (6,), 6), (6,))
 
