@@ -184,9 +184,10 @@ class StableNNRegressor(
 
     Where intervals fail: on 28 kinds of synthetic tables of some hundred rows
     (``benchmarks/honesty.py``), 90 % intervals cover 0.86 or more, with these exceptions. They
-    cover 0.82 where the noise depends on the inputs, 0.47 to 0.72 beyond the rows, and 0.64 and
+    cover 0.82 where the noise depends on the inputs, 0.42 to 0.72 beyond the rows, and 0.64 to
     0.82 where each row is in the table three times with its target, because copies count as
-    separate rows. They are too wide, and cover up to 1.00, in gaps and where there is no noise.
+    separate rows. They are too wide, and cover up to 1.00, where there is no noise. In gaps they
+    cover 0.71 to 1.00.
 
     Additive cells: neighbouring values of an input with more than 5000 distinct values are grouped.
     Dense units are exact up to 2000 rows. Above, they have 1000 landmarks, fewer from 6000 rows on,
