@@ -184,9 +184,9 @@ class SIPRegressor(
     Fits of one network to a few hundred rows differ from seed to seed. What falls short on
     synthetic tables of 200 to 500 rows, a default fit each: beyond the rows 90 % intervals covered
     0.91, 0.76 and 0.72, on one table 1.0 nats per row below a Gaussian process; in gaps 0.64 to
-    0.99, with wide intervals; where the noise depends on the input 0.96 and 0.91. On Friedman's function one
-    network comes to follow single rows, and the held-out rows choose early parameters, whose mean
-    function is still rough; the pool with a smooth prior makes a tenth less CRPS of it.
+    0.99, with wide intervals; where the noise depends on the input 0.96 and 0.91. On Friedman's
+    function one network comes to follow single rows, and the held-out rows choose early parameters,
+    whose mean function is still rough; the pool with a smooth prior makes a tenth less CRPS of it.
 
     The divergence compares posterior and prior in units of the prior, so it hardly determines the
     spread of the prior itself: on the bimodal data of the paper, draws of the fitted prior have

@@ -212,7 +212,8 @@ class UDNRegressor(
     smooth function, two modes). With fewer than 500 rows of a smooth function of three inputs or
     more the log density is up to 0.2 nats per row below that of a Gaussian process with a length
     scale for each input. Of a function of some ten oscillations a network may find nothing: one of
-    261 rows was missed altogether, and the log density 1.5 nats below.
+    261 rows was missed altogether, and the log density 1.5 nats below. On a table of 41,000 rows
+    (protein) the 90 % intervals cover 0.81.
 
     The predictive distribution of "student_t" is approximated by fifteen Gaussians; its
     distribution function is within 0.003 of Student's.
