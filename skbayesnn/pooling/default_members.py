@@ -25,8 +25,9 @@ def default_members(n_rows):
     Returns
     -------
     members : list of (str, estimator)
-        Up to 20,000 rows, the four models of this package with their default settings and
-        scikit-learn's random forest; above, the network of unbounded depth and the forest.
+        Up to 20,000 rows, the four models of this package with their default settings, but the
+        sparse implicit process with two networks at most to save time, and scikit-learn's random
+        forest; above, the network of unbounded depth and the forest.
     """
     from skbayesnn import DeepWishartRegressor, SIPRegressor, StableNNRegressor, UDNRegressor
 

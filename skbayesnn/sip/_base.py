@@ -1,6 +1,5 @@
 """From parameters and arrays to a model, and from a trained model to fitted attributes."""
 
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -17,6 +16,7 @@ from skbayesnn._validation import (
     location_and_scale,
     positive,
 )
+from skbayesnn._warnings import warn_user
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.sip.inference import Settings, SIPInference
@@ -106,7 +106,8 @@ class SIPBase:
             self._X_offset, self._X_scale = location_and_scale(X, "X", weights)
         if self.normalize_y:
             self._y_offset, self._y_scale = map(float, location_and_scale(y, "y", weights))
-        centred = self._scaled_target(y) - np.average(self._scaled_target(y), weights=weights)
+        target = self._scaled_target(y)
+        centred = target - np.average(target, weights=weights)
         self._y_variance = float(np.average(centred**2, weights=weights))
         scaled = self._scaled(X)
         self._seed = int(generator.integers(2**31))
@@ -299,12 +300,11 @@ class SIPBase:
             X, targets, weights, self.n_posterior_draws, _SPREAD_FACTORS, _NOISE_FACTORS
         )
         if self._noise_factor == _NOISE_FACTORS[-1]:
-            warnings.warn(
+            warn_user(
                 "Held-out rows ask for more than 10,000 times the noise variance that training "
                 "found: the fit follows single rows. Use more rows, a larger "
                 "'validation_fraction' or a smaller 'width'.",
                 ConvergenceWarning,
-                stacklevel=6,
             )
 
     @staticmethod
@@ -343,7 +343,7 @@ class SIPBase:
     def _warn_if_the_prior_was_left(self):
         divergence = self.divergence_curve_[-1]
         if self.kl_weight > 0 and not divergence < self.n_samples_seen_:
-            warnings.warn(
+            warn_user(
                 f"The classifier is saturated: it tells every draw of the posterior of the "
                 f"inducing values from every draw of the prior, and puts their divergence at "
                 f"{divergence:.0f} nats, more than one for each of the "
@@ -351,5 +351,4 @@ class SIPBase:
                 "may follow single rows. Use fewer inducing inputs ('n_inducing') or more "
                 "steps ('max_iter').",
                 ConvergenceWarning,
-                stacklevel=6,
             )

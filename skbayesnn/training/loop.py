@@ -6,13 +6,13 @@ a given order, tells the log densities of its held-out rows, and can save and re
 Nothing here knows what the model is.
 """
 
-import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from skbayesnn._warnings import warn_user
 from skbayesnn.numerics.adam import Adam
 
 SCHEDULES = {
@@ -346,10 +346,9 @@ def train(
     if early_stopping and held.best is not None:
         record.best_epoch = held.put_back()
     if record.rate_cuts:
-        warnings.warn(
+        warn_user(
             f"The learning rate {learning_rate:.3g} made training diverge; it was cut to "
             f"{learning_rate * factor:.3g}. Choose a smaller 'learning_rate'.",
             ConvergenceWarning,
-            stacklevel=3,
         )
     return record

@@ -1,6 +1,5 @@
 """What the two estimators share: from parameters and arrays to a trained network."""
 
-import warnings
 from dataclasses import replace
 from numbers import Integral
 
@@ -15,6 +14,7 @@ from skbayesnn._validation import (
     check_sample_weight,
     positive,
 )
+from skbayesnn._warnings import warn_user
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.workers import Workers
 from skbayesnn.training.loop import CallbackTasks, train
@@ -321,11 +321,10 @@ class UnboundedDepthMixin:
             return self._run(inference, settings, self.schedule, tasks, rate)
         except FloatingPointError as error:
             # The loop has put the last finite parameters back.
-            warnings.warn(
+            warn_user(
                 f"A network keeps what it had learned before its refit, which failed: {error} Rows "
                 "that were held out may be outliers: look at y, or set refit=False.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
             return record
 

@@ -11,11 +11,10 @@ they share is a hundredth of the last depth's. The support grows into them when 
 pays, also where a shallow network has learned nothing yet.
 """
 
-import warnings
-
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from skbayesnn._warnings import warn_user
 from skbayesnn.numerics.workers import ALONE
 from skbayesnn.training.loop import Trainable
 from skbayesnn.udn.depth import TruncatedPoisson
@@ -155,10 +154,9 @@ class DepthInference(Trainable):
             and len(q) == self.max_depth
         ):
             self.warned = True
-            warnings.warn(
+            warn_user(
                 f"The depth posterior reached max_depth={self.max_depth}; it may want more.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         return loss
 
