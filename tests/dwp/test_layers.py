@@ -211,6 +211,23 @@ def test_rows_that_come_again_without_noise_are_found():
     assert np.exp(theta[-1]) > 0.2
 
 
+def test_groups_that_two_inputs_identify_are_found():
+    """Forty groups of eight rows, each with a level of its own, and noise of 1 % of the variance.
+
+    A smooth function of the price has a maximum of its own (a loss of 1.07, noise variance 0.43),
+    where searches from long length scales end.
+    """
+    rng = np.random.default_rng(1)
+    group = np.repeat(np.arange(40), 8)
+    size, price = rng.normal(size=(40, 2)), rng.normal(size=(320, 3))
+    X = np.hstack([price, size[group] + 0.02 * rng.normal(size=(320, 2))])
+    Y = (-price[:, 0] + rng.normal(size=40)[group] + 0.1 * rng.normal(size=320))[:, None]
+    X, Y = (X - X.mean(axis=0)) / X.std(axis=0), (Y - Y.mean()) / Y.std()
+    theta, loss = st.fit_gaussian_process(X, Y, np.ones(320), rng)
+    assert loss < 0.4
+    assert np.exp(theta[-1]) < 0.05
+
+
 def test_prior_of_the_length_scales():
     """Inverse squares of an F law: their density by scipy, times that of the log."""
     scales = np.array([0.5, 3.0])
