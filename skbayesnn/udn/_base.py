@@ -161,11 +161,6 @@ class UnboundedDepthMixin:
         elif self.normalize_X:
             self._X_map = TableScales(X, weights)
 
-    def _placed(self, X):
-        """Inputs in units in which rows have distances."""
-        X = X if self._X_map is None else self._X_map.placed(X)
-        return X if np.all(self._X_relevance == 1) else X * self._X_relevance
-
     def _scaled(self, X):
         """Inputs as the network is given them: they level off beyond the rows."""
         X = X if self._X_map is None else self._X_map(X)

@@ -20,11 +20,16 @@ from skbayesnn._validation import (
 from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture, linear_pool
+from skbayesnn.training.unseen import SmoothLaw
 from skbayesnn.udn._base import CONSTRAINTS, UnboundedDepthMixin
 from skbayesnn.udn.architecture import MANY_INPUTS
 from skbayesnn.udn.layers import LayerGenerator
 from skbayesnn.udn.likelihoods import Likelihood
-from skbayesnn.udn.relevance import input_effects
+from skbayesnn.udn.relevance import distance_units, input_effects
+
+SWITCH = 0.1
+"""Distance from the rows, in excess of that between them and over their spread, where the law of
+smooth functions has a probability of 1 − 1/e."""
 
 
 class UDNRegressor(
@@ -319,8 +324,6 @@ class UDNRegressor(
 
     def _learn_target_scale(self, targets, weights):
         self._y_offset, self._y_scale = np.zeros(targets.shape[1]), np.ones(targets.shape[1])
-        centred = targets - np.average(targets, axis=0, weights=weights)
-        self._y_variance = np.average(centred**2, axis=0, weights=weights)
         if self.normalize_y:
             self._y_offset, self._y_scale = location_and_scale(targets, "y", weights)
 
@@ -383,7 +386,7 @@ class UDNRegressor(
         law, n_networks = self._law(targets.shape[1]), self._number_of_networks(len(X))
         self._initialise(*X.shape[::-1], law, n_networks)
         self._train(X, targets, weights, None, (X, y))
-        self._remember(X)
+        self._remember(X, targets, weights)
         return self
 
     @one_blas_thread
@@ -427,13 +430,29 @@ class UDNRegressor(
                 f"y has {targets.shape[1]} targets, but {len(self._y_offset)} at the first call."
             )
         self._train_once(X, targets, weights)
-        self._remember(X)
+        self._remember(X, targets, weights)
         return self
 
-    def _remember(self, X):
-        """Take note of where rows are, in units in which distances mean something."""
+    def _placed(self, X):
+        """Inputs in units in which rows have distances."""
+        X = self._X_relevance * (X if self._X_map is None else self._X_map.placed(X))
+        effects = (member._X_effects for member in self._members())
+        return X * distance_units([each for each in effects if each is not None])
+
+    def _remember(self, X, targets, weights):
+        """Take note of rows, where distances mean something."""
         if self._X_map is not None:
-            self._novelty.add(self._placed(X))
+            self._novelty.add(self._placed(X), np.column_stack([targets, weights]))
+            rows, told = self._novelty.rows, self._novelty.told
+            self._novelty_law = SmoothLaw(rows, told[:, :-1], told[:, -1])
+
+    def _of_unseen(self, X):
+        """Probability that no row tells of these, and the Gaussians of those where it is not 0."""
+        placed = self._placed(X)
+        chance = -np.expm1(-((self._novelty.excess(placed) / SWITCH) ** 2))
+        if not chance.any():
+            return chance, None
+        return chance, self._novelty_law(placed[chance > 0])
 
     @property
     def noise_variance_(self) -> FloatArray:
@@ -472,15 +491,20 @@ class UDNRegressor(
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        novelty = self._novelty(self._placed(X))[:, None]
-        of_members = [member._own_mixtures(X, novelty) for member in self._members()]
+        of_members = [member._own_mixtures(X) for member in self._members()]
         mixtures = [
             linear_pool(of_target, np.full(len(of_target), 1.0 / len(of_target)))
             for of_target in zip(*of_members, strict=True)
         ]
+        chance, unseen = self._of_unseen(X)
+        if unseen is not None:
+            mixtures = [
+                _where_unseen(known, chance, unseen[0], *(part[:, t] for part in unseen[1:]))
+                for t, known in enumerate(mixtures)
+            ]
         return mixtures[0] if self._y_ndim == 1 else mixtures
 
-    def _own_mixtures(self, X, novelty):
+    def _own_mixtures(self, X):
         """Predictive distributions of this estimator's own network, one a target."""
         q, (log_weights, means, log_variances) = self._own_gaussians(self._scaled(X))
         weights = np.exp(log_weights) * q[:, None, None, None]
@@ -488,8 +512,28 @@ class UDNRegressor(
         mixtures = []
         for t, (offset, scale) in enumerate(zip(self._y_offset, self._y_scale, strict=True)):
             w, m, v = parts[:, :, t].reshape(3, len(X), -1)
-            v += novelty * (self._y_variance[t] / scale**2)
             mixtures.append(
                 PredictiveMixture(w / w.sum(axis=1, keepdims=True), m, v).scaled(offset, scale)
             )
         return mixtures
+
+
+def _where_unseen(known, chance, weights, means, variances):
+    """The law with some probability another, whose Gaussians are those of rows where it is not 0.
+
+    Parameters
+    ----------
+    known : PredictiveMixture
+        Of n rows.
+    chance : ndarray of shape (n,)
+    weights : ndarray of shape (n_gaussians,)
+    means, variances : ndarray of shape (m, n_gaussians)
+    """
+    # Rows without another law get a probability of 0 for their own Gaussians once more.
+    other = [
+        np.repeat(part[:, :1], len(weights), axis=1) for part in (known.means, known.variances)
+    ]
+    for part, given in zip(other, (means, variances), strict=True):
+        part[chance > 0] = given
+    shares = np.column_stack([1.0 - chance, chance])
+    return linear_pool([known, PredictiveMixture(weights, *other)], shares)
