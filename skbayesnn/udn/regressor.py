@@ -22,7 +22,6 @@ from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture, linear_pool
 from skbayesnn.training.unseen import SmoothLaw
 from skbayesnn.udn._base import CONSTRAINTS, UnboundedDepthMixin
-from skbayesnn.udn.architecture import MANY_INPUTS
 from skbayesnn.udn.layers import LayerGenerator
 from skbayesnn.udn.likelihoods import Likelihood
 from skbayesnn.udn.relevance import distance_units, input_effects
@@ -339,7 +338,7 @@ class UDNRegressor(
 
     def _calibrate(self, X, targets, weights):
         """Held-out rows have set the noise already: they say what the inputs do."""
-        if self._network.architecture.fused and X.shape[1] <= MANY_INPUTS:
+        if self._network.architecture.bend and X.shape[1] > 1 and not self._X_waves:
             self._X_effects = input_effects(self._own_means, X, targets, weights)
 
     def _own_gaussians(self, X):
