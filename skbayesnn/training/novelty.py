@@ -9,7 +9,8 @@ nearest row: with Δ what that distance has in excess of those that rows have am
 times the variance of the targets is added to the variance of each Gaussian. Far away that is the
 expected square of the difference of two targets: a guess that has nothing to do with what it
 guesses. It is how the variance of a Gaussian process grows away from a row, but zero where rows
-are as near as rows are to each other. Not in the paper.
+are as near as rows are to each other. Not in the paper. (The network of unbounded depth takes the
+distance alone, and another law: :mod:`skbayesnn.training.unseen`.)
 """
 
 import numpy as np

@@ -19,6 +19,7 @@ from scipy.linalg import eigh
 from scipy.spatial.distance import cdist
 
 from skbayesnn._validation import location_and_scale
+from skbayesnn.predictive import PredictiveMixture, linear_pool
 
 MOST_ROWS = 400
 LENGTHS = np.geomspace(0.1, 10.0, 13)
@@ -142,3 +143,28 @@ class SmoothLaw:
 
 def _correlation(distances, length):
     return np.exp(-0.5 * (distances / length) ** 2)
+
+
+def where_unseen(known, chance, weights, means, variances):
+    """The law with some probability another, whose Gaussians are those of rows where it is not 0.
+
+    Parameters
+    ----------
+    known : PredictiveMixture
+        Of n rows.
+    chance : ndarray of shape (n,)
+    weights : ndarray of shape (n_gaussians,)
+    means, variances : ndarray of shape (m, n_gaussians)
+
+    Returns
+    -------
+    law : PredictiveMixture
+    """
+    # Rows without another law get a probability of 0 for their own Gaussians once more.
+    other = [
+        np.repeat(part[:, :1], len(weights), axis=1) for part in (known.means, known.variances)
+    ]
+    for part, given in zip(other, (means, variances), strict=True):
+        part[chance > 0] = given
+    shares = np.column_stack([1.0 - chance, chance])
+    return linear_pool([known, PredictiveMixture(weights, *other)], shares)
