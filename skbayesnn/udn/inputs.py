@@ -42,8 +42,8 @@ def waves(X):
     Examples
     --------
     >>> waves(np.array([[0.0], [np.pi / 2]]))[:, [0, 1, 7]].round(2)
-    array([[0.  , 0.  , 1.  ],
-           [1.57, 0.  , -1.  ]])
+    array([[ 0.  ,  0.  ,  1.  ],
+           [ 1.57,  0.  , -1.  ]])
     """
     phases = X * FREQUENCIES
     return np.hstack([X, np.sin(phases), np.cos(phases)])
