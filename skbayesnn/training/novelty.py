@@ -9,7 +9,8 @@ nearest row: with Δ what that distance has in excess of those that rows have am
 times the variance of the targets is added to the variance of each Gaussian. Far away that is the
 expected square of the difference of two targets: a guess that has nothing to do with what it
 guesses. It is how the variance of a Gaussian process grows away from a row, but zero where rows
-are as near as rows are to each other. Not in the paper.
+are as near as rows are to each other. Not in the paper. (The network of unbounded depth takes the
+distance alone, and another law: :mod:`skbayesnn.training.unseen`.)
 """
 
 import numpy as np
@@ -40,34 +41,37 @@ class Novelty:
 
     def __init__(self, generator):
         self.generator = generator
-        self.keys, self.rows = np.zeros(0), None
+        self.keys, self.rows, self.told = np.zeros(0), None, None
         self.tree = None
 
-    def add(self, X):
+    def add(self, X, told=None):
         """Take in the rows of a table, or of a batch of a stream.
 
         Parameters
         ----------
         X : ndarray of shape (n, n_inputs)
             In the units that the network sees.
+        told : ndarray of shape (n, n_columns) or None, default=None
+            What else is to be remembered of each row; the same columns in every call.
         """
         keys = np.concatenate([self.keys, self.generator.random(len(X))])
-        rows = np.array(X, dtype=float) if self.rows is None else np.concatenate([self.rows, X])
-        if len(keys) > MOST_ROWS:  # each row ever seen is among those of the least keys alike
-            kept = np.sort(np.argpartition(keys, MOST_ROWS)[:MOST_ROWS])
-            keys, rows = keys[kept], rows[kept]
-        self.keys, self.rows, self.tree = keys, rows, None
+        rows, told = np.array(X, dtype=float), np.zeros((len(X), 0)) if told is None else told
+        if self.rows is not None:
+            rows, told = np.concatenate([self.rows, rows]), np.concatenate([self.told, told])
+        # In the order of their keys: each row ever seen is among the first ones alike.
+        kept = np.argsort(keys)[:MOST_ROWS]
+        self.keys, self.rows, self.told, self.tree = keys[kept], rows[kept], told[kept], None
         self._look()
 
     def _look(self):
         """Find what distances rows have among themselves; copies of a row count once."""
         distinct = np.unique(self.rows, axis=0)
-        self.near, self.length = np.inf, 1.0
+        self.near, self.spread = np.inf, 1.0
         if len(distinct) > 1:
             self.tree = cKDTree(distinct)
             self.near = np.quantile(self.tree.query(distinct, 2)[0][:, 1], LEVEL)
             squares = np.sum((self.rows - np.median(self.rows, axis=0)) ** 2, axis=1)
-            self.length = LENGTH * np.sqrt(np.median(squares) or squares.mean())
+            self.spread = np.sqrt(np.median(squares) or squares.mean())
 
     def __getstate__(self):
         return {**vars(self), "tree": None}
@@ -77,9 +81,12 @@ class Novelty:
         if self.rows is not None:
             self._look()
 
-    def __call__(self, X):
-        """What is to be added for each row, over the variance of the targets; (n,)."""
+    def excess(self, X):
+        """Δ of each row, over the median distance of the rows from their medians; (n,)."""
         if self.tree is None:
             return np.zeros(len(X))
-        excess = np.maximum(self.tree.query(X)[0] - self.near, 0.0)
-        return -2.0 * np.expm1(-0.5 * (excess / self.length) ** 2)
+        return np.maximum(self.tree.query(X)[0] - self.near, 0.0) / self.spread
+
+    def __call__(self, X):
+        """What is to be added for each row, over the variance of the targets; (n,)."""
+        return -2.0 * np.expm1(-0.5 * (self.excess(X) / LENGTH) ** 2)

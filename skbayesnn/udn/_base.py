@@ -31,7 +31,7 @@ from skbayesnn.training.settings import (
 from skbayesnn.udn.architecture import FUSED, GENERATORS, MANY_INPUTS, Architecture
 from skbayesnn.udn.depth import CategoricalDepth, PointMass, TruncatedPoisson
 from skbayesnn.udn.inference import DepthInference
-from skbayesnn.udn.inputs import OneScale, TableScales
+from skbayesnn.udn.inputs import OneScale, TableScales, waves
 from skbayesnn.udn.network import Network
 from skbayesnn.udn.relevance import relevances
 
@@ -161,14 +161,10 @@ class UnboundedDepthMixin:
         elif self.normalize_X:
             self._X_map = TableScales(X, weights)
 
-    def _placed(self, X):
-        """Inputs in units in which rows have distances."""
-        X = X if self._X_map is None else self._X_map.placed(X)
-        return X if np.all(self._X_relevance == 1) else X * self._X_relevance
-
     def _scaled(self, X):
         """Inputs as the network is given them: they level off beyond the rows."""
         X = X if self._X_map is None else self._X_map(X)
+        X = waves(X) if self._X_waves else X
         return X if np.all(self._X_relevance == 1) else X * self._X_relevance
 
     def _number_of_networks(self, n_rows):
@@ -184,6 +180,7 @@ class UnboundedDepthMixin:
         for member in self._members():
             start, member._shuffle, member._split = (next(generators) for _ in range(3))
             member._X_relevance, member._X_effects = np.ones(n_inputs), None
+            member._X_waves = False
             member._new_network(member._architecture(n_inputs, n_rows, likelihood), start)
             member.loss_curve_, member.validation_scores_ = [], []
             member.n_iter_ = member.n_samples_seen_ = 0
@@ -216,29 +213,49 @@ class UnboundedDepthMixin:
         members, self._others = self._members(), []
         holding = holds_out(self, len(X) >= LEAST_HELD_ROWS)
         weighs = holding and self._network.architecture.fused and X.shape[1] > MANY_INPUTS
-        n_epochs = self._settings(len(X)).n_epochs * (1 + 2 * weighs + (holding and self.refit))
-        tasks = CallbackTasks(self, *shown, len(members) * n_epochs, self._fitted_so_far)
+        tries_waves = (
+            holding and self._network.architecture.bend and X.shape[1] == 1 and self.normalize_X
+        )
+        n_trainings = len(members) * (1 + 2 * weighs + (holding and self.refit)) + tries_waves
+        n_epochs = self._settings(len(X)).n_epochs * n_trainings
+        tasks = CallbackTasks(self, *shown, n_epochs, self._fitted_so_far)
         with Workers(self.n_jobs) as workers:
             for number, member in enumerate(members):
                 self._others = members[1 : number + 1]
-                member._start_from([m._X_effects for m in members[:number]], weights.sum())
+                choose = None
+                if weighs:
+                    choose = member._weigh_inputs
+                elif tries_waves and not number:
+                    choose = member._try_waves
+                elif number:
+                    member._start_from(members[:number], weights.sum())
                 goes_on = member._train_one(
-                    X, targets, weights, strata, holding, weighs, tasks, workers
+                    X, targets, weights, strata, holding, choose, tasks, workers
                 )
                 if not goes_on:
                     break
         self._publish()
         tasks.finish()
 
-    def _start_from(self, effects, n_rows):
-        """Start anew with inputs scaled by what they do in the networks before, where known."""
-        effects = [each for each in effects if each is not None]
-        if effects:
-            self._X_relevance = relevances(effects, n_rows)
-            self._new_network(self._network.architecture, self._network.generator)
+    def _start_from(self, before, n_rows):
+        """Start anew with the inputs that proved good in the networks before."""
+        effects = [each._X_effects for each in before if each._X_effects is not None]
+        relevance = relevances(effects, n_rows) if effects else self._X_relevance
+        if effects or before[0]._X_waves:
+            self._start_with(relevance, before[0]._X_waves)
 
-    def _train_one(self, X, targets, weights, strata, holding, weighs, tasks, workers):
+    def _start_with(self, relevance, with_waves=False):
+        """Start anew with inputs multiplied by these, or with waves of the one input."""
+        self._X_relevance, self._X_waves = relevance, with_waves
+        architecture = self._network.architecture
+        if with_waves:
+            architecture = replace(architecture, input_shape=waves(np.zeros((1, 1))).shape[1:])
+        self._new_network(architecture, self._network.generator)
+
+    def _train_one(self, X, targets, weights, strata, holding, choose, tasks, workers):
         """Fit on all rows, or on a part and, with ``refit``, then on all of them.
+
+        ``choose``, if it is given, trains networks with the inputs in several ways and keeps one.
 
         Returns
         -------
@@ -253,26 +270,25 @@ class UnboundedDepthMixin:
             )
         self._learn_input_scale(X[rows], weights[rows])
         self._learn_target_scale(targets[rows], weights[rows])
-        data = self._scaled(X), self._scaled_targets(targets), weights
+        scaled_targets = self._scaled_targets(targets)
         settings = replace(self._settings(len(X[rows])), early_stopping=holding)
 
         def learn(settings=settings):
-            inputs = data[0] * self._X_relevance if weighs else data[0]
-            held_out = (inputs[other], *(part[other] for part in data[1:])) if holding else None
+            data = self._scaled(X), scaled_targets, weights
+            held_out = tuple(part[other] for part in data) if holding else None
             inference = DepthInference(
-                self._network, self._depth, inputs[rows], *(part[rows] for part in data[1:]),
-                self.max_depth, held_out=held_out, workers=workers,
+                self._network, self._depth, *(part[rows] for part in data), self.max_depth,
+                held_out=held_out, workers=workers,
             )  # fmt: skip
             return inference, self._run(inference, settings, self.schedule, tasks)
 
-        inference, record = self._weigh_inputs(learn, settings) if weighs else learn()
-        if weighs:
-            data = data[0] * self._X_relevance, *data[1:]
+        inference, record = learn() if choose is None else choose(learn, settings)
         held_out = inference.held_out
         self.validation_scores_ = record.scores
         if holding:
             self._calibrate(*held_out)
         if holding and self.refit and not record.stopped_by_callback:
+            data = self._scaled(X), scaled_targets, weights
             record = self._refit(data, record, tasks, workers)
         return not record.stopped_by_callback
 
@@ -289,19 +305,27 @@ class UnboundedDepthMixin:
             return tried
         weights = network.layer(0)[:n_weights].reshape(n_inputs, -1).astype(float)
         squares = np.sum(weights**2, axis=1)
+        return self._better(learn, (np.ones(n_inputs),), (squares / squares.max(),))
+
+    def _try_waves(self, learn, settings):
+        """Train with the one input alone and with waves of it, and keep what predicts better."""
+        return self._better(learn, (self._X_relevance,), (self._X_relevance, True))
+
+    def _better(self, learn, plain, other):
+        """Train from two starts, and keep the second if it is better by a standard error."""
         fits = []
-        for relevance in (np.ones(n_inputs), squares / squares.max()):
-            self._X_relevance = relevance
-            self._new_network(network.architecture, network.generator)
+        for start in (plain, other):
+            self._start_with(*start)
             tried = learn()
             if tried[1].stopped_by_callback:
                 return tried
-            fits.append((*tried, self._network, self._depth, relevance, tried[0].score_held_out()))
+            state = self._network, self._depth, self._X_relevance, self._X_waves
+            fits.append((tried, state, tried[0].score_held_out()))
         leads, counts = fits[1][-1] - fits[0][-1], tried[0].held_out_weights
         lead = np.average(leads, weights=counts)
         spread = np.sqrt(np.average((leads - lead) ** 2, weights=counts))
-        better = fits[int(lead > spread / np.sqrt(max(1, len(leads) - 1)))]
-        *tried, self._network, self._depth, self._X_relevance, _ = better
+        tried, state, _ = fits[int(lead > spread / np.sqrt(max(1, len(leads) - 1)))]
+        self._network, self._depth, self._X_relevance, self._X_waves = state
         return tried
 
     def _refit(self, data, record, tasks, workers):

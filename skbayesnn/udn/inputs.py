@@ -23,6 +23,31 @@ three, an exponential nine."""
 MANY_ROWS = 1000
 """With as many rows or more all columns are replaced by scores."""
 
+FREQUENCIES = np.geomspace(2.0, 16.0, 6)
+"""Of the waves of an input, in radians a standard deviation."""
+
+
+def waves(X):
+    """An input followed by sines and cosines of it.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, 1)
+        Normalised.
+
+    Returns
+    -------
+    inputs : ndarray of shape (n, 13)
+
+    Examples
+    --------
+    >>> waves(np.array([[0.0], [np.pi / 2]]))[:, [0, 1, 7]].round(2)
+    array([[ 0.  ,  0.  ,  1.  ],
+           [ 1.57,  0.  , -1.  ]])
+    """
+    phases = X * FREQUENCIES
+    return np.hstack([X, np.sin(phases), np.cos(phases)])
+
 
 class OneScale:
     """One mean and one scale for all pixels of images.

@@ -100,3 +100,28 @@ def relevances(effects, n_rows):
     relevance = squares / (squares + HALF**2 / n_rows)
     largest = relevance.max()
     return np.maximum(relevance / largest, LEAST) if largest > 0 else np.ones(len(relevance))
+
+
+def distance_units(effects):
+    """What normalised inputs are multiplied by for rows to be as far apart as their means may be.
+
+    Parameters
+    ----------
+    effects : list of ndarray of shape (n_inputs,)
+        Of each network; none at all leave inputs as they are.
+
+    Returns
+    -------
+    units : ndarray of shape (n_inputs,) or float
+        From ``LEAST`` to 1. It is 1 for an input without any effect: that was constant, so nobody
+        knows what it does.
+
+    Examples
+    --------
+    >>> distance_units([np.array([2.0, 0.5, 0.0])])
+    array([1.  , 0.25, 1.  ])
+    """
+    if not effects:
+        return 1.0
+    size = np.sqrt(np.mean(np.square(effects), axis=0))
+    return np.where(size > 0, np.maximum(size / (size.max() or 1.0), LEAST), 1.0)

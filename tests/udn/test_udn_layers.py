@@ -121,6 +121,7 @@ def test_a_convolution_is_that_of_scipy(rng):
 
 def test_a_layer_of_ones_own_may_do_what_a_named_one_does():
     X, y = wave(120)
+    X = np.hstack([X, X**2])
     named = UDNRegressor(max_iter=40, random_state=0).fit(X, y)
     own = UDNRegressor(layer_generator=MyDense, max_iter=40, random_state=0).fit(X, y)
     # The same numbers but for rounding, until steps have made the difference large.

@@ -70,8 +70,10 @@ def test_novelty_of_few_rows_and_of_streams():
         np.testing.assert_array_equal(alone(np.ones((2, 2))), [0, 0])
     stream = Novelty(np.random.default_rng(0))
     for begin in range(0, 30_000, 3000):
-        stream.add(np.arange(begin, begin + 3000.0)[:, None])
+        rows = np.arange(begin, begin + 3000.0)[:, None]
+        stream.add(rows, -rows)
     assert len(stream.rows) == MOST_ROWS
+    np.testing.assert_array_equal(stream.told, -stream.rows)  # what was told of a row stays with it
     parts = np.histogram(stream.rows, bins=10, range=(0, 30_000))[0]
     assert np.all(np.abs(parts - 100) < 45)  # each batch alike: standard deviation 9.5
     copy = pickle.loads(pickle.dumps(stream))
@@ -82,20 +84,26 @@ def test_novelty_of_few_rows_and_of_streams():
 def test_intervals_widen_in_a_gap_and_beyond_the_rows():
     rng = np.random.default_rng(0)
     X = rng.uniform(1, 3, (200, 1)) * rng.choice([-1, 1], (200, 1))
-    y = 1000 * np.sin(X[:, 0]) + 50 * rng.normal(size=200)
+    noise, at = 50 * rng.normal(size=200), np.array([[2.0], [0.0], [6.0]])
+    y = 1000 * np.sin(4 * X[:, 0]) + noise
     model = UDNRegressor(max_iter=60, random_state=0).fit(X, y)
-    _, std = model.predict(np.array([[2.0], [0.0], [6.0]]), return_std=True)
-    assert std[0] < 0.3 * std[1] < 0.3 * std[2]
-    assert std[2] > np.sqrt(1.9) * y.std()
+    _, std = model.predict(at, return_std=True)
+    assert std[1] > 1.5 * y.std()  # more than a period of which nothing is known
+    assert std[2] > 1.5 * y.std()
+    y = 1000 * np.sin(X[:, 0]) + noise
+    model.fit(X, y)
+    mean, std = model.predict(at, return_std=True)
+    assert abs(mean[1]) < 2 * std[1] < y.std()  # a third of a period: what is at the edges tells
+    assert std[2] > 1.5 * y.std()
     plain = UDNRegressor(max_iter=60, normalize_y=False, random_state=0)
-    _, plain_std = plain.fit(X, y / 1000).predict(np.array([[6.0]]), return_std=True)
-    assert plain_std[0] > np.sqrt(1.9) * y.std() / 1000
+    _, plain_std = plain.fit(X, y / 1000).predict(at, return_std=True)
+    assert plain_std[2] > 1.5 * y.std() / 1000
     own_units = UDNRegressor(max_iter=60, normalize_X=False, random_state=0).fit(X, y)
-    assert own_units.predict(np.array([[6.0]]), return_std=True)[1][0] < std[2] - y.std() / 2
+    assert own_units.predict(at, return_std=True)[1][2] < std[2] - y.std() / 2
     for _ in range(5):
         model.partial_fit(np.linspace(5.5, 6.5, 100)[:, None], np.zeros(100))
-    _, later = model.predict(np.array([[6.0]]), return_std=True)
-    assert later[0] < std[2] - y.std() / 2  # there are rows now
+    _, later = model.predict(at, return_std=True)
+    assert later[2] < std[2] - y.std() / 2  # there are rows now
 
 
 def test_predictions_end_at_a_level_beyond_the_rows():

@@ -1,0 +1,170 @@
+"""The law of the targets where no row is near: what smooth functions through the rows may do there.
+
+Networks that differ in their start alone agree across a gap, since all of them continue what they
+do at its edges by the same kind of lines. So away from the rows another model speaks: a Gaussian
+process with squared exponential covariance, noise, and one length for all inputs, given up to 400
+rows. Its length and its part of noise are not estimated but averaged over, with their posterior
+probabilities on a grid; its variance has an inverse gamma prior and is integrated out. With C the
+correlations of the rows, W their weights and r the noise variance over that of the function,
+
+    y = μ + s z,    z ~ N(0, (C + r W⁻¹) τ / (1 + r)),    τ ~ IG(1, 1),
+
+which for all r needs one eigendecomposition of W^(1/2) C W^(1/2) a length. Rows near each other say
+little of how large a function becomes elsewhere, so a quarter of the probability has nine times the
+variance of the function. Not in the paper.
+"""
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.spatial.distance import cdist
+
+from skbayesnn._validation import location_and_scale
+from skbayesnn.predictive import PredictiveMixture, linear_pool
+
+MOST_ROWS = 400
+LENGTHS = np.geomspace(0.1, 10.0, 13)
+"""Of the functions, over the median distance of the rows from their medians."""
+NOISES = np.geomspace(1e-7, 10.0, 17)
+"""The ratio r."""
+LEAST_ERROR = 1e-3
+"""Of each target, in standard deviations of all: where there is no noise, rows of the analytic
+functions that these are would else say that the variance is tiny."""
+LEAST_PROBABILITY = 1e-3
+"""Settings of less, beside that of the best, are left out."""
+SHARES, FACTORS = np.array([0.75, 0.25]), np.array([1.0, 9.0])
+"""Parts of the law, and what the variance of the function is multiplied by in them."""
+
+
+class SmoothLaw:
+    """Gaussian processes with the targets, averaged over their settings.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_inputs)
+        In units in which rows have distances.
+    targets : ndarray of shape (n, n_targets)
+    weights : ndarray of shape (n,)
+        How many rows each row stands for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.append(np.linspace(-3, -1, 50), np.linspace(1, 3, 50))[:, None]
+    >>> law = SmoothLaw(X, np.sin(2 * X), np.ones(100))
+    >>> weights, means, variances = law(np.array([[0.25], [9.0]]))
+    >>> means[0, 0].round(1), variances[:, 0, 0] > 0.5
+    (array([0.5, 0.5]), array([False,  True]))
+    """
+
+    def __init__(self, X, targets, weights):
+        self.X, self.targets, self.weights = (part[:MOST_ROWS] for part in (X, targets, weights))
+        self.settings = None
+
+    def __getstate__(self):
+        return {**vars(self), "settings": None}
+
+    def _learn(self):
+        """Find the settings that are probable; only where they are asked for."""
+        weights, roots = self.weights, np.sqrt(self.weights)
+        self.location, self.scale = location_and_scale(self.targets, "y", weights)
+        z = (self.targets - self.location) / self.scale * roots[:, None]
+        squares = np.sum((self.X - np.median(self.X, axis=0)) ** 2, axis=1)
+        spread = np.sqrt(np.median(squares) or squares.mean())
+        copies = weights.sum() - len(weights)  # rows beyond the first of each
+        shape, parts = 1.0 + 0.5 * weights.sum(), NOISES / (1.0 + NOISES)
+        distances = cdist(self.X, self.X)
+        settings, scores = [], []
+        for length in LENGTHS * spread:
+            correlations = _correlation(distances, length) * np.outer(roots, roots)
+            values, vectors = eigh(correlations)
+            turned = vectors.T @ z
+            spectra = (np.maximum(values, 0.0) + NOISES[:, None]) / (1.0 + NOISES[:, None])
+            squares = (1.0 / spectra) @ (turned**2 + LEAST_ERROR**2)
+            squares += copies * (LEAST_ERROR**2 / parts)[:, None]
+            rates = 1.0 + 0.5 * squares
+            logs = np.log(spectra).sum(axis=1) + copies * np.log(parts)
+            scores.append(-0.5 * logs[:, None] - shape * np.log(rates))
+            settings.append((length, vectors, turned, spectra, rates / (shape - 1.0)))
+        scores = np.array(scores)
+        chances = np.exp(scores - scores.max(axis=(0, 1)))
+        chances[chances < LEAST_PROBABILITY] = 0.0
+        chances /= chances.sum(axis=(0, 1))
+        self.settings = [
+            (*each, of_noises)
+            for each, of_noises in zip(settings, chances, strict=True)
+            if of_noises.any()
+        ]
+
+    def moments(self, X):
+        """Mean of the targets, and variances of the function and of the noise.
+
+        Parameters
+        ----------
+        X : ndarray of shape (m, n_inputs)
+
+        Returns
+        -------
+        mean, of_function, of_noise : ndarray of shape (m, n_targets)
+        """
+        if self.settings is None:
+            self._learn()
+        distances, roots = cdist(X, self.X), np.sqrt(self.weights)
+        first, second, noise = (np.zeros((len(X), len(self.scale))) for _ in range(3))
+        for length, vectors, turned, spectra, sizes, of_noises in self.settings:
+            seen = (_correlation(distances, length) * roots) @ vectors
+            for i in np.flatnonzero(of_noises.any(axis=1)):
+                part = NOISES[i] / (1.0 + NOISES[i])
+                projected = seen * (1.0 - part)
+                mean = projected @ (turned / spectra[i][:, None])
+                left = 1.0 - part - np.sum(projected**2 / spectra[i], axis=1)
+                function = np.maximum(left, 0.0)[:, None] * sizes[i]
+                first += of_noises[i] * mean
+                second += of_noises[i] * (mean**2 + function)
+                noise += of_noises[i] * part * sizes[i]
+        function = np.maximum(second - first**2, 0.0)
+        return self.location + self.scale * first, self.scale**2 * function, self.scale**2 * noise
+
+    def __call__(self, X):
+        """The law as Gaussians.
+
+        Parameters
+        ----------
+        X : ndarray of shape (m, n_inputs)
+
+        Returns
+        -------
+        weights : ndarray of shape (n_gaussians,)
+        means, variances : ndarray of shape (m, n_targets, n_gaussians)
+        """
+        mean, function, noise = self.moments(X)
+        variances = noise[..., None] + FACTORS * function[..., None]
+        return SHARES, np.broadcast_to(mean[..., None], variances.shape), variances
+
+
+def _correlation(distances, length):
+    return np.exp(-0.5 * (distances / length) ** 2)
+
+
+def where_unseen(known, chance, weights, means, variances):
+    """The law with some probability another, whose Gaussians are those of rows where it is not 0.
+
+    Parameters
+    ----------
+    known : PredictiveMixture
+        Of n rows.
+    chance : ndarray of shape (n,)
+    weights : ndarray of shape (n_gaussians,)
+    means, variances : ndarray of shape (m, n_gaussians)
+
+    Returns
+    -------
+    law : PredictiveMixture
+    """
+    # Rows without another law get a probability of 0 for their own Gaussians once more.
+    other = [
+        np.repeat(part[:, :1], len(weights), axis=1) for part in (known.means, known.variances)
+    ]
+    for part, given in zip(other, (means, variances), strict=True):
+        part[chance > 0] = given
+    shares = np.column_stack([1.0 - chance, chance])
+    return linear_pool([known, PredictiveMixture(weights, *other)], shares)
