@@ -309,7 +309,7 @@ class BNNPrior(Prior):
         np.matmul(first.transpose(0, 2, 1), d_hidden, out=d_w_2)
         # ``second`` is not needed any more: its memory takes the next gradient.
         d_first = second
-        np.matmul(d_hidden, w_2.transpose(0, 2, 1), out=d_first)
+        np.matmul(d_hidden, np.ascontiguousarray(w_2.transpose(0, 2, 1)), out=d_first)
         bias_unit_adjoint(first, d_first, d_b_1, self.bend)
         np.matmul(X.T, d_first, out=d_w_1)
         means, scales = self._means_and_scales(gradient)
