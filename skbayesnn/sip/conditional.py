@@ -121,7 +121,8 @@ class FeatureConditional:
         weights = generator.standard_normal((len(w), self.features_z.shape[1]))
         drawn = weights @ self.features_z.T
         drawn += np.sqrt(self.jitter) * generator.standard_normal(w.shape)
-        weights += solve(self.factor, w.T - solve(self.factor, drawn.T), trans=1).T @ self.features_z
+        missing = w.T - solve(self.factor, drawn.T)
+        weights += solve(self.factor, missing, trans=1).T @ self.features_z
         return lambda mean_x, features_x: mean_x + weights @ features_x.T
 
     def adjoint(self, w, d_means, d_variances, dtype=np.float64):

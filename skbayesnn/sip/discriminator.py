@@ -84,7 +84,7 @@ class Discriminator:
             covariance = second - np.outer(mean, mean) + blur**2 * identity
             factor, failed = dpotrf(covariance)
             if failed:
-                raise np.linalg.LinAlgError("Moments of the inducing values are not those of a law.")
+                raise np.linalg.LinAlgError("A covariance is not positive definite.")
             log_determinant = 2.0 * np.log(np.diag(factor)).sum()
             precision = np.triu(dpotri(factor)[0])
             precision += np.triu(precision, 1).T
