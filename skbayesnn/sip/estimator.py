@@ -413,8 +413,8 @@ class SIPRegressor(
             return self._functions_of_members("sample_y", X, n_samples, random_state)
         (generator,) = spawn_generators(random_state, 1)
         scaled = self._scaled(X)
-        f = self._predictor.functions(scaled, n_samples, generator)
-        noise = self._predictor.noise_variance + self._far_variance(scaled)[:, None]
+        f, noise = self._predictor.functions(scaled, n_samples, generator)
+        noise = noise + self._far_variance(scaled)[:, None]
         f += np.sqrt(noise) * generator.standard_normal(f.shape)
         return self._y_offset + self._y_scale * f
 
