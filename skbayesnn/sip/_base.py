@@ -64,7 +64,7 @@ _MIN_HELD_OUT, _MAX_HELD_OUT = 60, 400
 # Of the smallest tables up to half of the rows: fewer choose next to no noise.
 _LEAST_HELD_OUT = 12
 # Rows over which the prior starts with variance one.
-_MAX_START_ROWS = 500
+_MAX_START_ROWS = 200
 _NOISE_FACTORS, _SPREAD_FACTORS = np.geomspace(1.0, 1e4, 31), np.geomspace(1.0, 3.0, 8)
 # With all rows after early stopping: part of the epochs, and of the learning rate.
 _ALL_ROWS_PART, _ALL_ROWS_RATE = 0.1, 0.1

@@ -85,8 +85,8 @@ class Discriminator:
             factor, failed = dpotrf(covariance)
             if failed:
                 raise np.linalg.LinAlgError("A covariance is not positive definite.")
-            log_determinant = 2.0 * np.log(np.diag(factor)).sum()
-            precision = np.triu(dpotri(factor)[0])
+            log_determinant = 2.0 * np.log(factor.diagonal()).sum()
+            precision = dpotri(factor)[0]  # its upper triangle, the other one is zero
             precision += np.triu(precision, 1).T
             self.gaussians.append((mean.copy(), covariance, precision, log_determinant))
 
