@@ -37,8 +37,8 @@ from skbayesnn.sip.drawn_layers import (
     features_adjoint,
 )
 
-DRAWS_A_NETWORK = 10
-"""Functions drawn from each hidden network in a training step."""
+DRAWS_A_NETWORK, LEAST_NETWORKS = 10, 10
+"""Functions drawn from each hidden network in a training step, and how few networks there are."""
 
 
 def centred(values, n):
@@ -149,7 +149,7 @@ class BNNPrior(Prior):
 
     def n_networks(self, n_draws):
         """Networks a training step that draws so many functions."""
-        return max(2, -(-n_draws // DRAWS_A_NETWORK))
+        return max(LEAST_NETWORKS, -(-n_draws // DRAWS_A_NETWORK))
 
     def _views(self, flat):
         """Weights and biases of all draws, from (n_draws, n_noise) or without the last layer."""
