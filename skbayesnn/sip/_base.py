@@ -17,7 +17,7 @@ from skbayesnn._validation import (
     positive,
 )
 from skbayesnn._warnings import warn_user
-from skbayesnn.numerics.random import spawn_generators
+from skbayesnn.numerics.random import spawn_generators, systematic
 from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.sip.inference import Settings, SIPInference
 from skbayesnn.sip.model import SparseImplicitProcess
@@ -61,8 +61,10 @@ _JITTER = 1e-5
 _START_NOISE_VARIANCE = 0.3
 # Where twice the part asked for makes so many: widths of intervals take that many to tell.
 _MIN_HELD_OUT, _MAX_HELD_OUT = 60, 400
+# Of the smallest tables up to half of the rows: fewer choose next to no noise.
+_LEAST_HELD_OUT = 12
 # Rows over which the prior starts with variance one.
-_MAX_START_ROWS = 500
+_MAX_START_ROWS = 200
 _NOISE_FACTORS, _SPREAD_FACTORS = np.geomspace(1.0, 1e4, 31), np.geomspace(1.0, 3.0, 8)
 # With all rows after early stopping: part of the epochs, and of the learning rate.
 _ALL_ROWS_PART, _ALL_ROWS_RATE = 0.1, 0.1
@@ -241,7 +243,7 @@ class SIPBase:
         groups = copies(X, y)
         n_groups = groups.max() + 1
         fraction = min(2.0 * self.validation_fraction, _MIN_HELD_OUT / n_groups, 0.5)
-        fraction = max(self.validation_fraction, fraction)
+        fraction = max(self.validation_fraction, fraction, min(0.5, _LEAST_HELD_OUT / n_groups))
         return hold_out(len(y), fraction, self._generator, at_most=_MAX_HELD_OUT, groups=groups)
 
     @staticmethod
@@ -250,12 +252,10 @@ class SIPBase:
         return max(1, round(_ALL_ROWS_PART * n_epochs))
 
     def _new_predictor(self, n_components, spread=None):
-        predictor = Predictor(
-            self._inference.model, self._inference.average, n_components, self._seed,
-            self._spread_factor if spread is None else spread,
-        )  # fmt: skip
-        predictor.noise_variance *= self._noise_factor
-        return predictor
+        factors = (self._spread_factor, self._noise_factor) if spread is None else (spread, 1.0)
+        return Predictor(
+            self._inference.model, self._inference.average, n_components, self._seed, *factors
+        )
 
     def _scorer(self, X, targets, weights):
         """Log densities of rows, with more noise where they ask for it.
@@ -263,43 +263,52 @@ class SIPBase:
         A mean function goes on improving after the noise and the draws of u have become too
         narrow for it, and that is mended in the end.
         """
-        return lambda _: self._widened(X, targets, weights, 100, (1.0,), _NOISE_FACTORS[::3])[0]
 
-    def _widened(self, X, targets, weights, n_components, spreads, noises):
-        """The best of some factors k on the distances between draws of u, and c on the noise.
+        def score(_):
+            rows = self._log_densities(X, targets, weights, 100, (1.0,), _NOISE_FACTORS[::3])[0]
+            return rows[np.argmax(rows @ weights)]
 
-        They have the prior density 1/(c k²) on values from one up, so that a handful of rows
-        does not decide.
+        return score
+
+    def _log_densities(self, X, targets, weights, n_components, spreads, noises):
+        """Log densities of rows with factors k on the distances between draws of u, c on the noise.
+
+        The logs of the factors have the prior density 1/(c k²) from zero up, so that a handful of
+        rows does not decide: each row has its share of it.
 
         Returns
         -------
-        log_densities : ndarray of shape (n_rows,)
-            Of the rows, with their share of the prior.
-        k, c : float
+        log_densities : ndarray of shape (n_spreads, n_noises, n_rows)
         """
-        best = None
-        for k in spreads:
+        found = np.empty((len(spreads), len(noises), len(targets)))
+        for k, of_spread in zip(spreads, found, strict=True):
             predictor = self._new_predictor(n_components, k)
             d = self._mixture(predictor, X)
-            for c in noises:
-                more = PredictiveMixture(
-                    d.weights, d.means, d.variances + (c - 1.0) * predictor.noise_variance
-                )
-                rows = more.logpdf(targets) - np.log(c * k**2) / weights.sum()
-                if best is None or weights @ rows > weights @ best[0]:
-                    best = rows, float(k), float(c)
-        return best
+            for c, rows in zip(noises, of_spread, strict=True):
+                variances = d.variances + (c - 1.0) * predictor.noise_variance
+                rows[:] = PredictiveMixture(d.weights, d.means, variances).logpdf(targets)
+                rows -= np.log(c * k**2) / weights.sum()
+        return found
 
     def _calibrate(self, X, targets, weights):
         """Widen the predictions where rows held out from training are worse off without.
 
         The noise that training finds, and the distances between the draws of u, are those of
-        the training rows, which the prior's many parameters have followed.
+        the training rows, which the prior's many parameters have followed. Every component of the
+        mixture has factors of its own, drawn from what the rows leave possible: a few rows leave
+        much, and the tails of predictions are then heavier.
         """
-        _, self._spread_factor, self._noise_factor = self._widened(
-            X, targets, weights, self.n_posterior_draws, _SPREAD_FACTORS, _NOISE_FACTORS
-        )
-        if self._noise_factor == _NOISE_FACTORS[-1]:
+        n = self.n_posterior_draws
+        rows = self._log_densities(X, targets, weights, n, _SPREAD_FACTORS, _NOISE_FACTORS)
+        log_posterior = (rows @ weights).ravel()
+        most = int(log_posterior.argmax())
+        posterior = np.exp(log_posterior - log_posterior[most])
+        generator = np.random.default_rng([self._seed, 1])
+        (drawn,) = systematic(posterior / posterior.sum(), n, generator)
+        spreads, noises = np.meshgrid(_SPREAD_FACTORS, _NOISE_FACTORS, indexing="ij")
+        drawn = generator.permutation(drawn)
+        self._spread_factor, self._noise_factor = spreads.ravel()[drawn], noises.ravel()[drawn]
+        if noises.ravel()[most] == _NOISE_FACTORS[-1]:
             warn_user(
                 "Held-out rows ask for more than 10,000 times the noise variance that training "
                 "found: the fit follows single rows. Use more rows, a larger "
@@ -336,7 +345,7 @@ class SIPBase:
             "discriminator_loss_curve_": list(inference.discriminator_losses),
             "divergence_curve_": list(inference.divergences),
             "inducing_inputs_": predictor.Z * self._X_scale + self._X_offset,
-            "noise_variance_": predictor.noise_variance * self._y_scale**2,
+            "noise_variance_": float(predictor.noise_variance.mean()) * self._y_scale**2,
             "_predictor": predictor,
         }
 

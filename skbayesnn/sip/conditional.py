@@ -13,7 +13,14 @@ the prior takes u along.
 """
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg.lapack import dpotrf, dtrtrs
+
+# LAPACK itself: what SciPy checks around it takes several times as long for so small matrices.
+
+
+def solve(factor, b, trans=0):
+    """L⁻¹b, or L'⁻¹b with ``trans=1``, for a lower triangular L with a positive diagonal."""
+    return dtrtrs(factor, b, lower=1, trans=trans)[0]
 
 
 def cholesky_adjoint(factor, d_factor):
@@ -31,8 +38,7 @@ def cholesky_adjoint(factor, d_factor):
     """
     inner = np.tril(factor.T @ np.tril(d_factor))
     inner.flat[:: len(factor) + 1] *= 0.5
-    half = solve_triangular(factor, inner, trans="T", lower=True, check_finite=False)
-    d_matrix = solve_triangular(factor, half.T, trans="T", lower=True, check_finite=False)
+    d_matrix = solve(factor, solve(factor, inner, trans=1).T, trans=1)
     return 0.5 * (d_matrix + d_matrix.T)
 
 
@@ -65,10 +71,9 @@ class FeatureConditional:
             raise FloatingPointError("A moment of the prior is not finite.")
         covariance = self.covariance_z.copy()
         covariance.flat[:: len(mean_z) + 1] += jitter
-        self.factor = cholesky(covariance, lower=True, overwrite_a=True, check_finite=False)
-
-    def _solve(self, b, trans="N"):
-        return solve_triangular(self.factor, b, trans=trans, lower=True, check_finite=False)
+        self.factor, failed = dpotrf(covariance, lower=1)
+        if failed:
+            raise np.linalg.LinAlgError("The prior's covariance is not positive definite.")
 
     def values(self, w):
         """The inducing values u (n_u, n_inducing) of whitened ones."""
@@ -90,7 +95,7 @@ class FeatureConditional:
         variances : ndarray of shape (n_rows,)
             The same for all u.
         """
-        half = self._solve(self.features_z @ features_x.T)
+        half = solve(self.factor, self.features_z @ features_x.T)
         self.kept = features_x, half
         variances = np.einsum("ir,ir->i", features_x, features_x)
         variances -= np.einsum("mi,mi->i", half, half)
@@ -116,10 +121,11 @@ class FeatureConditional:
         weights = generator.standard_normal((len(w), self.features_z.shape[1]))
         drawn = weights @ self.features_z.T
         drawn += np.sqrt(self.jitter) * generator.standard_normal(w.shape)
-        weights += self._solve(w.T - self._solve(drawn.T), trans="T").T @ self.features_z
+        missing = w.T - solve(self.factor, drawn.T)
+        weights += solve(self.factor, missing, trans=1).T @ self.features_z
         return lambda mean_x, features_x: mean_x + weights @ features_x.T
 
-    def adjoint(self, w, d_means, d_variances):
+    def adjoint(self, w, d_means, d_variances, dtype=np.float64):
         """Gradients in the moments of the prior and in the whitened draws.
 
         Parameters
@@ -127,6 +133,9 @@ class FeatureConditional:
         w : ndarray of shape (n_u, n_inducing)
         d_means : ndarray of shape (n_u, n_rows)
         d_variances : ndarray of shape (n_rows,)
+        dtype : numpy dtype, default=numpy.float64
+            Of ``d_features``, most of the work: where the networks that take it are float32
+            nothing is lost.
 
         Returns
         -------
@@ -140,12 +149,15 @@ class FeatureConditional:
         features_x, half = self.kept
         d_half = w.T @ d_means
         d_half -= 2.0 * half * d_variances
-        d_cross = self._solve(d_half, trans="T")
+        d_cross = solve(self.factor, d_half, trans=1)
         d_k = cholesky_adjoint(self.factor, -d_cross @ half.T)
         n = len(features_x)
-        d_features = np.empty((n + len(half), features_x.shape[1]))
-        np.matmul(d_cross.T, self.features_z, out=d_features[:n])
-        d_features[:n] += (2.0 * d_variances)[:, None] * features_x
-        np.matmul(d_cross, features_x, out=d_features[n:])
-        d_features[n:] += 2.0 * d_k @ self.features_z
+        features_x, features_z = features_x.astype(dtype), self.features_z.astype(dtype)
+        cross = d_cross.astype(dtype)
+        d_features = np.empty((n + len(half), features_x.shape[1]), dtype)
+        np.matmul(cross.T, features_z, out=d_features[:n])
+        np.matmul(cross, features_x, out=d_features[n:])
+        d_features[n:] += (2.0 * d_k).astype(dtype) @ features_z
+        features_x *= (2.0 * d_variances).astype(dtype)[:, None]
+        d_features[:n] += features_x
         return d_means.sum(axis=0), d_features, d_means @ half.T

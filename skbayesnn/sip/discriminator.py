@@ -22,7 +22,7 @@ inequality it is at most that of u itself.
 """
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotri
 
 from skbayesnn.numerics.adam import Adam
 from skbayesnn.numerics.random import normals_like
@@ -82,9 +82,12 @@ class Discriminator:
             mean += part * (new_mean - mean)
             second += part * (new_second - second)
             covariance = second - np.outer(mean, mean) + blur**2 * identity
-            factor = cho_factor(covariance, lower=True, check_finite=False)
-            log_determinant = 2.0 * np.log(np.diag(factor[0])).sum()
-            precision = cho_solve(factor, identity, check_finite=False)
+            factor, failed = dpotrf(covariance)
+            if failed:
+                raise np.linalg.LinAlgError("A covariance is not positive definite.")
+            log_determinant = 2.0 * np.log(factor.diagonal()).sum()
+            precision = dpotri(factor)[0]  # its upper triangle, the other one is zero
+            precision += np.triu(precision, 1).T
             self.gaussians.append((mean.copy(), covariance, precision, log_determinant))
 
     def gaussian_divergence(self, u_q):

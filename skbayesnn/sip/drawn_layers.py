@@ -19,10 +19,14 @@ SLOPE = 0.1
 
 
 @helper
-def _slope_at(h, slope, bend):
-    """Derivative of a unit where its value is ``h``, in the precision of ``slope``."""
-    if bend == 0:
-        return slope / slope if h > 0 else slope
+def _kink_slope(h, slope):
+    """Derivative of a unit without bend where its value is ``h``, in the precision of ``slope``."""
+    return slope / slope if h > 0 else slope
+
+
+@helper
+def _bend_slope(h, slope, bend):
+    """Derivative of a unit with a bend where its value is ``h``, in the precision of ``slope``."""
     one = slope / slope
     root = np.sqrt(h * h + slope * bend)
     return (slope + slope) * root / ((one + slope) * root - (one - slope) * h)
@@ -61,27 +65,41 @@ def bias_unit(hidden, bias, bend):
     """Add ``bias`` (n_draws, width) to ``hidden`` and take the units' values, in place."""
     slope, bend = hidden.dtype.type(SLOPE), hidden.dtype.type(bend)
     rise, turn = hidden.dtype.type(0.5 * (1.0 + SLOPE)), hidden.dtype.type(0.5 * (1.0 - SLOPE))
+    # Here and below a loop for each sort of unit, and what all rows share in an array of its own:
+    # both let the compiler work on several units at once.
+    shared = np.empty(hidden.shape[2], hidden.dtype)
     for s in range(hidden.shape[0]):
+        shared[:] = bias[s]
         for i in range(hidden.shape[1]):
-            for j in range(hidden.shape[2]):
-                z = hidden[s, i, j] + bias[s, j]
-                if bend == 0:
-                    hidden[s, i, j] = max(z, slope * z)
-                else:
-                    hidden[s, i, j] = rise * z + turn * np.sqrt(z * z + bend)
+            h = hidden[s, i]
+            if bend == 0:
+                for j in range(hidden.shape[2]):
+                    z = h[j] + shared[j]
+                    h[j] = max(z, slope * z)
+            else:
+                for j in range(hidden.shape[2]):
+                    z = h[j] + shared[j]
+                    h[j] = rise * z + turn * np.sqrt(z * z + bend)
 
 
 @kernel
 def bias_unit_adjoint(hidden, d_hidden, d_bias, bend):
     """Adjoint of :func:`bias_unit`: ``d_hidden`` becomes the gradient before the bias."""
     slope, bend = hidden.dtype.type(SLOPE), hidden.dtype.type(bend)
-    d_bias[:] = 0
+    total = np.empty(hidden.shape[2], hidden.dtype)
     for s in range(hidden.shape[0]):
+        total[:] = 0
         for i in range(hidden.shape[1]):
+            h, d = hidden[s, i], d_hidden[s, i]
+            if bend == 0:
+                for j in range(hidden.shape[2]):
+                    d[j] = d[j] * _kink_slope(h[j], slope)
+            else:
+                for j in range(hidden.shape[2]):
+                    d[j] = d[j] * _bend_slope(h[j], slope, bend)
             for j in range(hidden.shape[2]):
-                d = d_hidden[s, i, j] * _slope_at(hidden[s, i, j], slope, bend)
-                d_hidden[s, i, j] = d
-                d_bias[s, j] += d
+                total[j] += d[j]
+        d_bias[s] = total
 
 
 @kernel
@@ -129,16 +147,22 @@ def features_adjoint(hidden, d_features, d_means, mean, scale, d_hidden, d_bias,
     """
     slope, bend = hidden.dtype.type(SLOPE), hidden.dtype.type(bend)
     width = hidden.shape[2]
-    d_bias[:] = 0
-    d_scale[:] = 0
-    for s in range(hidden.shape[0]):
-        for i in range(hidden.shape[1]):
-            d = d_means[s, i]
+    total = np.zeros(d_bias.shape, hidden.dtype)
+    of_scale, of_feature = np.zeros(width, hidden.dtype), np.empty(width, hidden.dtype)
+    # Rows outside: so the largest array, of the features, is read in the order of memory.
+    for i in range(hidden.shape[1]):
+        for s in range(hidden.shape[0]):
+            h, g, d, t = hidden[s, i], d_hidden[s, i], d_means[s, i], total[s]
+            of_feature[:] = d_features[i, s * width : (s + 1) * width]
             for j in range(width):
-                h = hidden[s, i, j]
-                of_feature = hidden.dtype.type(d_features[i, s * width + j])
-                d_scale[j] += of_feature * h
-                g = of_feature * scale[j] + d * mean[j]
-                g *= _slope_at(h, slope, bend)
-                d_hidden[s, i, j] = g
-                d_bias[s, j] += g
+                of_scale[j] += of_feature[j] * h[j]
+            if bend == 0:
+                for j in range(width):
+                    g[j] = (of_feature[j] * scale[j] + d * mean[j]) * _kink_slope(h[j], slope)
+            else:
+                for j in range(width):
+                    g[j] = (of_feature[j] * scale[j] + d * mean[j]) * _bend_slope(h[j], slope, bend)
+            for j in range(width):
+                t[j] += g[j]
+    d_bias[:] = total
+    d_scale[:] = of_scale

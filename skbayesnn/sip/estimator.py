@@ -57,7 +57,7 @@ class SIPRegressor(
         and one for more rows and if the first call is ``partial_fit``.
     n_draws : int, default=100
         Monte Carlo draws per training step: of the prior and of the inducing values. The "bnn"
-        prior has one network for every five draws.
+        prior has one network for every ten draws, and at least ten.
     width : int, default=50
         Units of each hidden layer. Prior, posterior and classifier have two hidden layers each.
     alpha_divergence : float, default=1.0
@@ -89,13 +89,13 @@ class SIPRegressor(
     early_stopping : bool or "auto", default="auto"
         Hold out rows, stop when their mean log density has not risen for `n_iter_no_change` epochs,
         and put back the best parameters. Scores are computed with the noise that suits the held-out
-        rows. "auto" is True. Afterwards, predictions are widened until they suit the held-out rows,
-        and training continues with all rows, for a tenth of the epochs that led to the best
-        parameters and at a tenth of the learning rate.
+        rows. "auto" is True. Afterwards, predictions are widened to suit the held-out rows, and
+        training continues with all rows, for a tenth of the epochs that led to the best parameters
+        and at a tenth of the learning rate.
     validation_fraction : float, default=0.1
         Fraction of the rows that are held out. Rows that are equal in inputs and target stay
         together. At most 400 rows are held out, and at least 60, or twice this fraction of the rows
-        if that is fewer than 60.
+        if that is fewer than 60; but at least 12, or half of the rows if there are fewer than 24.
     n_iter_no_change : int or "auto", default="auto"
         Number of epochs without a better held-out score after which training stops. "auto" is half
         of what "auto" is for `max_iter`. Held-out rows are scored about every 50 steps.
@@ -127,7 +127,8 @@ class SIPRegressor(
         Positions of the inducing inputs after training, in the units of X. Of several networks
         this, the curves, the scores and the epochs below are of the first.
     noise_variance_ : float, or ndarray of shape (n_targets,)
-        Noise variance in the squared units of y; of several networks the mean.
+        Noise variance in the squared units of y: the mean over the components of the mixture, and
+        over several networks.
     loss_curve_ : list of float
         Minus the objective per row, in nats of the standardised target, for each epoch. The epochs
         with all rows, after early stopping, come last.
@@ -165,16 +166,18 @@ class SIPRegressor(
 
     Differences from the paper: the expectation over f given u in its objective is computed exactly,
     and so is that over the last layer of the "bnn" prior. The hidden networks of that prior keep
-    their noise: the prior is that of `n_draws` / 5 networks, each as likely as the others, with
-    weights that follow the learned means and scales. The classifier is a Gaussian discriminant with
-    running moments plus a network, and sees inducing values with the noise of y added; without the
-    noise it separates posterior and prior at once, and its divergence is far too small. The
-    divergence is KL(q‖p) instead of the mean of both directions, and the posterior network produces
-    whitened inducing values: with both divergences, prior and posterior chased each other where the
-    noise was small, and training left the data. The parameters of the prior have a prior of their
-    own, α rises during training, the inducing inputs have four times the learning rate, and
-    predictions are widened until they suit the held-out rows, by the noise variance and by the
-    distances between the draws of the inducing values.
+    their noise: the prior is that of `n_draws` / 10 networks, but at least ten, each as likely as
+    the others, with weights that follow the learned means and scales. The classifier is a Gaussian
+    discriminant with running moments plus a network, and sees inducing values with the noise of y
+    added; without the noise it separates posterior and prior at once, and its divergence is far too
+    small. The divergence is KL(q‖p) instead of the mean of both directions, and the posterior
+    network produces whitened inducing values: with both divergences, prior and posterior chased
+    each other where the noise was small, and training left the data. The parameters of the prior
+    have a prior of their own, α rises during training, the inducing inputs have four times the
+    learning rate, and predictions are widened to suit the held-out rows, by factors on the noise
+    variance and on the distances between the draws of the inducing values. Each component of the
+    mixture has factors of its own, drawn from their posterior given these rows, so that the tails
+    are heavy where the rows are few.
 
     Far from the rows 2 (1 − exp(−Δ² / (2 l²))) of the variance of the target is added to that of
     each Gaussian, and to draws as independent noise: Δ is the distance to the nearest row, in
@@ -413,8 +416,8 @@ class SIPRegressor(
             return self._functions_of_members("sample_y", X, n_samples, random_state)
         (generator,) = spawn_generators(random_state, 1)
         scaled = self._scaled(X)
-        f = self._predictor.functions(scaled, n_samples, generator)
-        noise = self._predictor.noise_variance + self._far_variance(scaled)[:, None]
+        f, noise = self._predictor.functions(scaled, n_samples, generator)
+        noise = noise + self._far_variance(scaled)[:, None]
         f += np.sqrt(noise) * generator.standard_normal(f.shape)
         return self._y_offset + self._y_scale * f
 

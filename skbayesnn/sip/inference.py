@@ -6,6 +6,7 @@ their usual size, and an exponential average of the parameters to predict with.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -158,8 +159,8 @@ class SIPInference(Trainable):
 
         What is usual is an average of the norms, cut, over a hundred steps.
         """
-        blocks = np.split(gradient, self.adam.starts[1:-1])
-        norms = np.array([np.linalg.norm(block) for block in blocks])
+        blocks = [gradient[begin:end] for begin, end in pairwise(self.adam.starts)]
+        norms = np.sqrt([block @ block for block in blocks])
         usual = np.where(self.usual_norms > 0.0, self.usual_norms, norms)
         for block, norm, limit in zip(blocks, norms, USUAL * usual, strict=True):
             if norm > limit:

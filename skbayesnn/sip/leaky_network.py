@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from skbayesnn.sip.drawn_layers import SLOPE
+from skbayesnn.sip.drawn_layers import bias_unit, bias_unit_adjoint
 
 
 class LeakyNetwork:
@@ -57,8 +57,8 @@ class LeakyNetwork:
         layers = self.layers(theta)
         for weights, bias in layers[:-1]:
             z = kept[-1] @ weights
-            z += bias
-            kept.append(np.maximum(z, z.dtype.type(SLOPE) * z))
+            bias_unit(z[None], bias[None], 0.0)
+            kept.append(z)
         weights, bias = layers[-1]
         kept.append(kept[-1] @ weights + bias)
         return kept
@@ -66,12 +66,13 @@ class LeakyNetwork:
     def adjoint(self, theta, kept, d_out, gradient=None):
         """Gradient in the inputs; that in the parameters is written to ``gradient``."""
         layers = self.layers(theta)
-        d_layers = None if gradient is None else self.layers(gradient)
+        # Where no gradient is wanted that of the biases is written, too, and forgotten.
+        d_layers = self.layers(np.empty_like(theta) if gradient is None else gradient)
+        d_layers[-1][1][:] = d_out.sum(axis=0)
         for k in range(len(layers) - 1, -1, -1):
-            if d_layers is not None:
+            if gradient is not None:
                 np.matmul(kept[k].T, d_out, out=d_layers[k][0])
-                d_out.sum(axis=0, out=d_layers[k][1])
             d_out = d_out @ layers[k][0].T
             if k > 0:
-                d_out *= np.where(kept[k] > 0, d_out.dtype.type(1), d_out.dtype.type(SLOPE))
+                bias_unit_adjoint(kept[k][None], d_out[None], d_layers[k - 1][1][None], 0.0)
         return d_out

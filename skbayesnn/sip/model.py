@@ -170,7 +170,7 @@ class SparseImplicitProcess:
         divergence, kl_u = discriminator.divergence(seen, u)
         weight = kl_weight / n_total
         d_mean, d_features, d_w = conditional.adjoint(
-            w, d_means * (-1.0 / n), d_variances * (-1.0 / n)
+            w, d_means * (-1.0 / n), d_variances * (-1.0 / n), self.dtype
         )
         d_w += weight * kl_u @ conditional.factor
         d_mean = np.concatenate([d_mean, np.zeros(len(Z))])

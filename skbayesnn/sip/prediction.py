@@ -25,14 +25,19 @@ class Predictor:
     n_components : int
         Draws of u.
     seed : int
-    spread : float, default=1.0
-        Factor on the distances of the draws of u from their mean.
+    spread, noise : float or ndarray of shape (n_components,), default=1.0
+        Factors on the distances of the draws of u from their mean, and on the noise variance.
+
+    Attributes
+    ----------
+    noise_variance : ndarray of shape (n_components,)
     """
 
-    def __init__(self, model, parameters, n_components, seed, spread=1.0):
+    def __init__(self, model, parameters, n_components, seed, spread=1.0, noise=1.0):
         self.prior, self.posterior = model.prior, model.posterior
         self.theta, self.phi, self.Z, log_noise = (part.copy() for part in model.parts(parameters))
-        self.noise_variance, self.spread = float(np.exp(log_noise[0])), spread
+        self.spread = np.broadcast_to(spread, n_components)
+        self.noise_variance = np.exp(log_noise[0]) * np.broadcast_to(noise, n_components)
         fixed = np.random.default_rng([seed, 0])
         self.networks = model.networks
         if self.networks is None:
@@ -41,15 +46,15 @@ class Predictor:
         self.conditional = FeatureConditional(mean, features, model.jitter_at(log_noise[0]))
         w = self._network(np.random.default_rng(seed), n_components)
         self.mean_w = w.mean(axis=0)
-        self.w = self._spread_out(w)
+        self.w = self._spread_out(w, self.spread)
 
     def _network(self, generator, n):
         """Whitened draws of u."""
         noise = generator.standard_normal((n, N_POSTERIOR_NOISE))
         return self.posterior.forward(self.phi, noise)[-1]
 
-    def _spread_out(self, w):
-        return self.mean_w + self.spread * (w - self.mean_w)
+    def _spread_out(self, w, spread):
+        return self.mean_w + spread[:, None] * (w - self.mean_w)
 
     def _blocks(self, X):
         return [X[begin : begin + _ROWS_AT_ONCE] for begin in range(0, len(X), _ROWS_AT_ONCE)]
@@ -70,10 +75,12 @@ class Predictor:
         return np.concatenate([m.T for m, _ in blocks]), np.concatenate([v for _, v in blocks])
 
     def functions(self, X, n, generator):
-        """Joint draws of f from the posterior; (n_rows, n)."""
-        w = self._spread_out(self._network(generator, n))
+        """Joint draws of f from the posterior, (n_rows, n), and the noise variance of each."""
+        factors = generator.integers(len(self.spread), size=n)
+        w = self._spread_out(self._network(generator, n), self.spread[factors])
         draw = self.conditional.drawer(w, generator)
-        return np.concatenate([draw(*block).T for block in self._prior_moments(X)])
+        f = np.concatenate([draw(*block).T for block in self._prior_moments(X)])
+        return f, self.noise_variance[factors]
 
     def prior_functions(self, X, n, generator):
         """Joint draws of f from the prior; (n_rows, n)."""

@@ -37,8 +37,8 @@ from skbayesnn.sip.drawn_layers import (
     features_adjoint,
 )
 
-DRAWS_A_NETWORK = 5
-"""Functions drawn from each hidden network in a training step."""
+DRAWS_A_NETWORK, LEAST_NETWORKS = 10, 10
+"""Functions drawn from each hidden network in a training step, and how few networks there are."""
 
 
 def centred(values, n):
@@ -113,7 +113,7 @@ class Prior:
 
     def _spread_and_centre(self, theta, X, generator):
         """Standard deviation over functions, within an input; mean over functions and inputs."""
-        noise = self.draw_noise(generator, 200, np.float64)
+        noise = self.draw_noise(generator, 100, np.float64)
         mean, features = self.moments(theta, X, noise)
         return np.sqrt((features**2).sum(axis=1).mean()), mean.mean()
 
@@ -149,7 +149,7 @@ class BNNPrior(Prior):
 
     def n_networks(self, n_draws):
         """Networks a training step that draws so many functions."""
-        return max(2, -(-n_draws // DRAWS_A_NETWORK))
+        return max(LEAST_NETWORKS, -(-n_draws // DRAWS_A_NETWORK))
 
     def _views(self, flat):
         """Weights and biases of all draws, from (n_draws, n_noise) or without the last layer."""
@@ -309,7 +309,7 @@ class BNNPrior(Prior):
         np.matmul(first.transpose(0, 2, 1), d_hidden, out=d_w_2)
         # ``second`` is not needed any more: its memory takes the next gradient.
         d_first = second
-        np.matmul(d_hidden, w_2.transpose(0, 2, 1), out=d_first)
+        np.matmul(d_hidden, np.ascontiguousarray(w_2.transpose(0, 2, 1)), out=d_first)
         bias_unit_adjoint(first, d_first, d_b_1, self.bend)
         np.matmul(X.T, d_first, out=d_w_1)
         means, scales = self._means_and_scales(gradient)

@@ -5,7 +5,7 @@ import threading
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize_scalar
+from scipy.special import softmax
 from scipy.stats import norm
 from sip_models import SMALL, wave
 from sklearn.callback import ScoringMonitor
@@ -242,7 +242,7 @@ def test_rows_that_come_again_are_held_out_together():
     model._generator = np.random.default_rng(0)
     rows, held_out = model._held_out(X, y)
     assert sorted([*rows, *held_out]) == list(range(120))
-    assert len(held_out) == 24  # 8 of 40 kinds
+    assert len(held_out) == 36  # 12 of 40 kinds
     assert not set(rows % 40) & set(held_out % 40)
 
 
@@ -253,31 +253,43 @@ def held_out_targets(d, more_noise, spread, rng):
     return wider.sample(1, rng.integers(2**31))[:, 0]
 
 
-def test_noise_is_raised_to_what_held_out_rows_ask_for(fitted):
+@pytest.mark.parametrize(("n", "held_out"), [(2, 1), (21, 10), (30, 12), (100, 20), (2000, 200)])
+def test_how_many_rows_are_held_out(n, held_out):
+    model = SIPRegressor(random_state=0)
+    model._generator = np.random.default_rng(0)
+    X = np.arange(n)[:, None]
+    assert len(model._held_out(X, X[:, 0])[1]) == held_out
+
+
+@pytest.mark.parametrize("n", [4, 150])
+def test_factors_are_drawn_from_what_held_out_rows_leave_possible(fitted, n):
     model, X, _ = fitted
     model = copy.deepcopy(model)
     scaled = model._scaled(X)
     d = model._mixture(model._new_predictor(100), scaled)
-    noise = model._predictor.noise_variance
-    ones = np.ones(len(X))
+    noise = model._predictor.noise_variance[0]
     targets = held_out_targets(d, 8 * noise, 1.0, np.random.default_rng(0))
-
-    def minus_log_posterior(log_c):
-        scale = np.sqrt(d.variances + (np.exp(log_c) - 1) * noise)
-        p = norm.pdf(targets[:, None], d.means, scale).mean(axis=1)
-        return log_c - np.log(p).sum()
-
-    model._calibrate(scaled, targets, ones)
-    expected = np.exp(minimize_scalar(minus_log_posterior, bounds=(0, 5), method="bounded").x)
-    assert 6 < expected < 12
-    # Half a step of the grid, on a log scale.
-    assert abs(np.log(model._noise_factor / expected)) < 0.17
-    assert model._spread_factor == 1.0
-    assert model._new_predictor(100).noise_variance == pytest.approx(noise * model._noise_factor)
-    model._calibrate(scaled[:1], d.mean()[:1], ones[:1])
-    assert model._noise_factor == model._spread_factor == 1.0
-    with pytest.warns(ConvergenceWarning, match="10,000 times"):
-        model._calibrate(scaled, targets + 1e4, ones)
+    model._calibrate(scaled[:n], targets[:n], np.ones(n))
+    log_posterior = {}
+    for k in np.geomspace(1, 3, 8):
+        means = d.mean()[:n, None] + k * (d.means - d.mean()[:, None])[:n]
+        for c in np.geomspace(1, 1e4, 31):
+            scale = np.sqrt(d.variances[:n] + (c - 1) * noise)
+            p = norm.pdf(targets[:n, None], means, scale).mean(axis=1)
+            log_posterior[k, c] = np.log(p).sum() - np.log(c * k**2)
+    posterior = softmax(list(log_posterior.values()))
+    drawn = [
+        np.sum(np.isclose(model._spread_factor, k) & np.isclose(model._noise_factor, c))
+        for k, c in log_posterior
+    ]
+    assert sum(drawn) == 100
+    # Every value has its share of the components, give or take one.
+    np.testing.assert_allclose(drawn, 100 * posterior, atol=1.0001)
+    assert (np.std(np.log(model._noise_factor)) > 0.5) == (n == 4)
+    if n == 150:
+        assert 6 < np.exp(np.log(model._noise_factor).mean()) < 12
+        with pytest.warns(ConvergenceWarning, match="10,000 times"):
+            model._calibrate(scaled, targets + 1e4, np.ones(n))
 
 
 def test_draws_move_apart_where_held_out_rows_ask_for_it():
@@ -287,10 +299,23 @@ def test_draws_move_apart_where_held_out_rows_ask_for_it():
     d = model._mixture(model._new_predictor(100), scaled)
     rng = np.random.default_rng(0)
     model._calibrate(scaled, held_out_targets(d, 0.0, 1.6, rng), np.ones(len(X)))
-    assert 1.3 < model._spread_factor < 2.0
+    assert 1.3 < model._spread_factor.mean() < 2.0
     wide = model._mixture(model._new_predictor(100), scaled)
-    ratio = (wide.means - wide.mean()[:, None]) / (d.means - d.mean()[:, None])
-    np.testing.assert_allclose(ratio, model._spread_factor, rtol=1e-6)
+    expected = d.mean()[:, None] + model._spread_factor * (d.means - d.mean()[:, None])
+    np.testing.assert_allclose(wide.means, expected, rtol=1e-6, atol=1e-9)
+
+
+def test_each_function_has_the_noise_of_one_component(fitted):
+    model = copy.deepcopy(fitted[0])
+    before = model.noise_variance_
+    model._noise_factor = np.repeat([1.0, 50.0], 50)
+    model._publish()
+    assert model.noise_variance_ == pytest.approx(25.5 * before)
+    a = model.sample_y([[0.5], [0.5]], 8000, random_state=0)
+    difference = (a[0] - a[1]) / np.sqrt(2 * before)
+    # Five standard errors of the second moment; the fourth one is 3 (1 + 50²) / 2.
+    assert abs(np.mean(difference**2) / 25.5 - 1) < 0.12
+    assert abs(np.mean(difference**4) / (1.5 * 2501) - 1) < 0.35
 
 
 def test_scores_are_of_predictions_with_the_noise_that_rows_ask_for(fitted):
