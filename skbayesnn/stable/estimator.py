@@ -196,9 +196,9 @@ class StableNNRegressor(
     and 300 from 20,000 rows on. Their length scales are found first, by the evidence of the
     Gaussian limit of the whole model on up to 600 rows, and then held fixed; so is, up to 2000
     rows, how rough the smooth part is, between the Matérn kernels of order 3/2 and 1/2. Up to 1200
-    rows, all parts are drawn jointly every few sweeps. Above, the function converges long before the parts
-    that it is the sum of. Each draw describes Student-t noise by one scale, so that 1000 draws
-    represent its tails up to the level 0.9995; `noise_variance_` is its squared scale.
+    rows, all parts are drawn jointly every few sweeps. Above, the function converges long before
+    the parts that it is the sum of. Each draw describes Student-t noise by one scale, so that 1000
+    draws represent its tails up to the level 0.9995; `noise_variance_` is its squared scale.
 
     References
     ----------

@@ -299,14 +299,14 @@ class AdditiveChain:
         """Draw the precisions of some rows, all parts integrated out."""
         partition, state = self.partition, self.state
         rows = self.rng.permutation(partition.y.size)[:N_ROWS]
-        columns, noise = covariance.columns(rows), exp(state.log_noise)
+        white, noise = covariance.whitened_rows(rows), exp(state.log_noise)
         chosen = state.precisions[rows]
         move_precisions(
-            columns[rows], partition.y @ columns, chosen, partition.weights[rows], noise,
-            state.degrees, self.rng,
+            white.T @ white, white.T @ covariance.whitened(partition.y), chosen,
+            partition.weights[rows], noise, state.degrees, self.rng,
         )  # fmt: skip
         state.precisions[rows] = chosen
-        covariance.change_noise(rows, columns, noise / chosen)
+        covariance.change_noise(rows, white, noise / chosen)
 
     def _update_noise(self):
         partition, state, prior = self.partition, self.state, self.prior

@@ -13,7 +13,7 @@ out (:mod:`skbayesnn.stable.additive.outliers`), and C⁻¹ follows by Woodbury'
 """
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky
+from scipy.linalg import cholesky, solve_triangular
 
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.stable.samplers.line import MAX_LOG_VARIANCE
@@ -109,25 +109,31 @@ class TargetCovariance:
         self._factor = cholesky(covariance, lower=True, overwrite_a=True, check_finite=False)
         self._rows = None
 
-    def columns(self, rows):
-        """Columns of C⁻¹ as it was made, (n, n_rows)."""
+    def whitened(self, b):
+        """L⁻¹ b, L the factor of C as it was made; of (n,) or (n, n_columns)."""
+        return solve_triangular(self._factor, b, lower=True, check_finite=False)
+
+    def whitened_rows(self, rows):
+        """L⁻¹ E, E the unit vectors of these rows, (n, n_rows): E'C⁻¹E is its square."""
         unit = np.zeros((self.noise.size, rows.size), order="F")
         unit[rows, np.arange(rows.size)] = 1.0
-        return cho_solve((self._factor, True), unit, overwrite_b=True, check_finite=False)
+        return self.whitened(unit)
 
-    def change_noise(self, rows, columns, noise):
-        """Give these rows other noise variances, once; their columns are those of C⁻¹."""
+    def change_noise(self, rows, whitened, noise):
+        """Give these rows other noise variances, once; ``whitened`` are their L⁻¹ E."""
         change = noise - self.noise[rows]
         self.noise = self.noise.copy()
         self.noise[rows] = noise
         # (C + E D E')⁻¹ = C⁻¹ - C⁻¹E (I + D E'C⁻¹E)⁻¹ D E'C⁻¹.
-        inner = np.eye(rows.size) + change[:, None] * columns[rows]
-        self._rows, self._correction = rows, columns @ np.linalg.solve(inner, np.diag(change))
+        inner = np.eye(rows.size) + change[:, None] * (whitened.T @ whitened)
+        self._rows, self._correction = whitened, np.linalg.solve(inner, np.diag(change))
 
     def solve(self, b):
         """C⁻¹ b."""
-        solved = cho_solve((self._factor, True), b, check_finite=False)
-        return solved if self._rows is None else solved - self._correction @ solved[self._rows]
+        white = self.whitened(b)
+        if self._rows is not None:
+            white -= self._rows @ (self._correction @ (self._rows.T @ white))
+        return solve_triangular(self._factor, white, lower=True, trans="T", check_finite=False)
 
 
 def parts_given_variances(partition, covariance, y, rng=None):
