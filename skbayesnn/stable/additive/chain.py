@@ -3,7 +3,8 @@
 A sweep draws g given the rest (:mod:`~skbayesnn.stable.additive.dense`), then each f_k in random
 order with its ν_k (:mod:`~skbayesnn.stable.additive.axes`), then the levels of the f_k, the index
 α, and the noise (:mod:`~skbayesnn.stable.additive.noise`). Every few sweeps all parts are drawn
-at once (:mod:`~skbayesnn.stable.additive.joint`) where there are not too many rows.
+at once (:mod:`~skbayesnn.stable.additive.joint`) where there are not too many rows, and some
+precisions with them (:mod:`~skbayesnn.stable.additive.outliers`).
 """
 
 from dataclasses import dataclass, replace
@@ -23,8 +24,9 @@ from skbayesnn.stable.additive.axes import (
     update_axes,
 )
 from skbayesnn.stable.additive.dense import update_dense
-from skbayesnn.stable.additive.joint import parts_given_variances
+from skbayesnn.stable.additive.joint import TargetCovariance, parts_given_variances
 from skbayesnn.stable.additive.noise import DEGREES, log_constants, update_noise
+from skbayesnn.stable.additive.outliers import N_ROWS, move_precisions
 from skbayesnn.stable.samplers.hyper import ALPHAS
 from skbayesnn.stable.samplers.scales import draw_log_noise, log_half_cauchy
 
@@ -273,10 +275,9 @@ class AdditiveChain:
         try:
             if state.log_variances.max() > state.log_noise + _MAX_LOG_RATIO:
                 raise LinAlgError
-            state.f, state.theta = parts_given_variances(
-                partition, self._gram, state.log_variances, state.log_amplitude, noise,
-                partition.y, self.rng,
-            )  # fmt: skip
+            covariance = TargetCovariance(
+                partition, self._gram, state.log_variances, state.log_amplitude, noise
+            )
         except LinAlgError:
             # A sweep without this draw is as valid: whether it can be made is known before it.
             state.n_failed += 1
@@ -288,8 +289,24 @@ class AdditiveChain:
                     ConvergenceWarning,
                 )
             return
+        if state.degrees < np.inf:
+            self._move_precisions(covariance)
+        state.f, state.theta = parts_given_variances(partition, covariance, partition.y, self.rng)
         if partition.basis is not None:
             state.g = partition.basis.values(state.theta)
+
+    def _move_precisions(self, covariance):
+        """Draw the precisions of some rows, all parts integrated out."""
+        partition, state = self.partition, self.state
+        rows = self.rng.permutation(partition.y.size)[:N_ROWS]
+        white, noise = covariance.whitened_rows(rows), exp(state.log_noise)
+        chosen = state.precisions[rows]
+        move_precisions(
+            white.T @ white, white.T @ covariance.whitened(partition.y), chosen,
+            partition.weights[rows], noise, state.degrees, self.rng,
+        )  # fmt: skip
+        state.precisions[rows] = chosen
+        covariance.change_noise(rows, white, noise / chosen)
 
     def _update_noise(self):
         partition, state, prior = self.partition, self.state, self.prior

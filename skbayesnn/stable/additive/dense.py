@@ -1,8 +1,10 @@
-"""Dense units: a Gaussian process g with the Matérn kernel of order 3/2.
+"""Dense units: a Gaussian process g with the Matérn kernel of order 3/2, or a rougher one.
 
 It is the limit of cosine units cos(b + w · x) whose input weights w have Student's law with
 three degrees of freedom, as the squared exponential is that of normal ones (Rahimi and Recht,
-2007): heavy tails in the input weights, too, and functions once differentiable.
+2007): heavy tails in the input weights, too, and functions once differentiable. A share of
+the units, the roughness λ, may have Cauchy weights, whose limit is the kernel of order 1/2: then g
+has kinks at every scale, and more can happen between two rows.
 
 g = Ψ θ with θ ~ N(0, a I), the columns of Ψ orthogonal. Up to :data:`MAX_EXACT` rows they are
 the eigenvectors of the Gram matrix times the roots of its eigenvalues, which is the process
@@ -40,16 +42,35 @@ def number_of_landmarks(n_rows):
     return int(np.clip(6_000_000 // n_rows, 300, 1000))
 
 
-def radial(squares):
-    """The kernel of squared scaled distances, and minus twice its derivative by them."""
+def radial(squares, roughness=0.0):
+    """The kernel of squared scaled distances, (1 + (1-λ) r) exp(-r) with r² = 3 |x - x'|².
+
+    Parameters
+    ----------
+    squares : ndarray
+    roughness : float, default=0.0
+        λ: 0 is the kernel of order 3/2, 1 that of order 1/2.
+
+    Returns
+    -------
+    kernel : ndarray
+    slope : ndarray
+        Minus twice the derivative by the squares; for λ > 0 zero at equal rows, where it does not
+        exist.
+    by_roughness : ndarray
+        The derivative by λ.
+    """
     r = np.sqrt(3.0 * squares)
     decay = np.exp(-r)
-    return (1.0 + r) * decay, 3.0 * decay
+    slope = 1.0 - roughness
+    if roughness > 0.0:
+        slope = slope + np.divide(roughness, r, out=np.zeros_like(r), where=r > 0.0)
+    return (1.0 + (1.0 - roughness) * r) * decay, 3.0 * slope * decay, -r * decay
 
 
-def dense_kernel(A, B):
+def dense_kernel(A, B, roughness=0.0):
     """Kernel of all pairs of scaled rows."""
-    return radial(cdist(A, B, "sqeuclidean"))[0]
+    return radial(cdist(A, B, "sqeuclidean"), roughness)[0]
 
 
 class DenseBasis:
@@ -61,6 +82,8 @@ class DenseBasis:
         Inputs over their length scales.
     rng : numpy.random.Generator
         Chooses landmarks.
+    roughness : float, default=0.0
+        λ.
 
     Attributes
     ----------
@@ -70,11 +93,11 @@ class DenseBasis:
         Their squared lengths.
     """
 
-    def __init__(self, X, rng):
-        self.exact = len(X) <= MAX_EXACT
+    def __init__(self, X, rng, roughness=0.0):
+        self.exact, self._roughness = len(X) <= MAX_EXACT, roughness
         if self.exact:
             self._landmarks = X
-            values, vectors = eigh(dense_kernel(X, X))
+            values, vectors = eigh(self.kernel(X, X))
             kept = values > _LEAST_EIGENVALUE * values[-1]
             self.squares, vectors = values[kept], vectors[:, kept]
             # An eigenvector has no sign of its own.
@@ -86,7 +109,7 @@ class DenseBasis:
         rows = np.unique(X[rng.choice(len(X), min(len(X), 2 * n_landmarks), replace=False)], axis=0)
         rows = rows[rng.permutation(len(rows))[:n_landmarks]]
         self._landmarks = rows
-        values, vectors = eigh(dense_kernel(rows, rows))
+        values, vectors = eigh(self.kernel(rows, rows))
         kept = values > _LEAST_EIGENVALUE * values[-1]
         self._map = vectors[:, kept] / np.sqrt(values[kept])
         gram = np.zeros((kept.sum(),) * 2)
@@ -102,13 +125,17 @@ class DenseBasis:
             part = slice(start, start + _ROWS_A_BLOCK)
             self.train[part] = self.features(X[part])[0]
 
+    def kernel(self, A, B):
+        """Covariance of g at all pairs of scaled rows, at unit amplitude."""
+        return dense_kernel(A, B, self._roughness)
+
     def values(self, theta):
         """Ψ θ on the training rows."""
         return (self.train @ theta.astype(self.train.dtype)).astype(np.float64)
 
     def features(self, X):
         """Ψ of new rows, and the share of g's variance given θ: none where Ψ is all of g."""
-        k = dense_kernel(X, self._landmarks)
+        k = self.kernel(X, self._landmarks)
         psi = k @ self.train / self.squares if self._map is None else k @ self._map
         left = np.maximum(1.0 - (psi**2).sum(axis=1), 0.0)
         return psi, left if self.exact else np.zeros(len(X))

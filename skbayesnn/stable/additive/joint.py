@@ -7,10 +7,13 @@ the covariance of y is
 
 Matheron's rule draws them: a draw of all from the prior, plus each part's covariance with y
 times C⁻¹ of what y has beyond the prior's y. It costs O(n³): from time to time.
+
+The factor of C serves once more: a few rows' precisions p are drawn with all parts integrated
+out (:mod:`skbayesnn.stable.additive.outliers`), and C⁻¹ follows by Woodbury's identity.
 """
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky
+from scipy.linalg import cholesky, solve_triangular
 
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.stable.samplers.line import MAX_LOG_VARIANCE
@@ -68,8 +71,8 @@ def draw_axis_prior(variances, rng, f):
         f[j] = f[j - 1] + 2.0 * f[j]
 
 
-def parts_given_variances(partition, gram, log_variances, log_amplitude, noise, y, rng=None):
-    """Draw all f_k and θ, or their means where ``rng`` is None.
+class TargetCovariance:
+    """C, by its Cholesky factor, and what it is made of.
 
     Parameters
     ----------
@@ -79,37 +82,86 @@ def parts_given_variances(partition, gram, log_variances, log_amplitude, noise, 
     log_variances : ndarray of shape (n_values,)
         Of the weights of all axes, one after the other.
     log_amplitude : float
-    noise, y : ndarray of shape (n,)
-        Noise variances, and targets.
-    rng : numpy.random.Generator or None
+    noise : ndarray of shape (n,)
+        Noise variances.
 
-    Returns
-    -------
-    f : ndarray of shape (n_values,)
-    theta : ndarray of shape (n_basis,)
+    Attributes
+    ----------
+    variances : ndarray of shape (n_values,)
+    amplitude : float
+        a.
+    noise : ndarray of shape (n,)
+        Those after :meth:`change_noise`.
 
     Raises
     ------
     numpy.linalg.LinAlgError
         Where C is not positive definite to working precision.
     """
-    a, basis = np.exp(log_amplitude), partition.basis
-    variances = np.exp(np.minimum(log_variances, MAX_LOG_VARIANCE))
-    covariance = a * gram
-    for axis, part in partition.parts():
-        add_axis_covariance(variances[part], axis.index, covariance)
-    covariance.flat[:: y.size + 1] += noise
-    factor = cholesky(covariance, lower=True, overwrite_a=True, check_finite=False)
+
+    def __init__(self, partition, gram, log_variances, log_amplitude, noise):
+        self.amplitude, self.noise = np.exp(log_amplitude), noise
+        self.variances = np.exp(np.minimum(log_variances, MAX_LOG_VARIANCE))
+        covariance = self.amplitude * gram
+        for axis, part in partition.parts():
+            add_axis_covariance(self.variances[part], axis.index, covariance)
+        covariance.flat[:: noise.size + 1] += noise
+        self._factor = cholesky(covariance, lower=True, overwrite_a=True, check_finite=False)
+        self._rows = None
+
+    def whitened(self, b):
+        """L⁻¹ b, L the factor of C as it was made; of (n,) or (n, n_columns)."""
+        return solve_triangular(self._factor, b, lower=True, check_finite=False)
+
+    def whitened_rows(self, rows):
+        """L⁻¹ E, E the unit vectors of these rows, (n, n_rows): E'C⁻¹E is its square."""
+        unit = np.zeros((self.noise.size, rows.size), order="F")
+        unit[rows, np.arange(rows.size)] = 1.0
+        return self.whitened(unit)
+
+    def change_noise(self, rows, whitened, noise):
+        """Give these rows other noise variances, once; ``whitened`` are their L⁻¹ E."""
+        change = noise - self.noise[rows]
+        self.noise = self.noise.copy()
+        self.noise[rows] = noise
+        # (C + E D E')⁻¹ = C⁻¹ - C⁻¹E (I + D E'C⁻¹E)⁻¹ D E'C⁻¹.
+        inner = np.eye(rows.size) + change[:, None] * (whitened.T @ whitened)
+        self._rows, self._correction = whitened, np.linalg.solve(inner, np.diag(change))
+
+    def solve(self, b):
+        """C⁻¹ b."""
+        white = self.whitened(b)
+        if self._rows is not None:
+            white -= self._rows @ (self._correction @ (self._rows.T @ white))
+        return solve_triangular(self._factor, white, lower=True, trans="T", check_finite=False)
+
+
+def parts_given_variances(partition, covariance, y, rng=None):
+    """Draw all f_k and θ, or their means where ``rng`` is None.
+
+    Parameters
+    ----------
+    partition : AdditiveCells
+    covariance : TargetCovariance
+    y : ndarray of shape (n,)
+    rng : numpy.random.Generator or None
+
+    Returns
+    -------
+    f : ndarray of shape (n_values,)
+    theta : ndarray of shape (n_basis,)
+    """
+    a, variances, basis = covariance.amplitude, covariance.variances, partition.basis
     f, theta, rest = np.zeros(variances.size), np.zeros(partition.n_basis), y
     if rng is not None:
-        rest = y - np.sqrt(noise) * rng.standard_normal(y.size)
+        rest = y - np.sqrt(covariance.noise) * rng.standard_normal(y.size)
         for axis, part in partition.parts():
             draw_axis_prior(variances[part], rng, f[part])
             rest -= f[part][axis.index]
         if basis is not None:
             theta = np.sqrt(a) * rng.standard_normal(theta.size)
             rest -= basis.train @ theta
-    solved = cho_solve((factor, True), rest, check_finite=False)
+    solved = covariance.solve(rest)
     for axis, part in partition.parts():
         s = np.bincount(axis.index, solved, axis.cells.x.size)
         add_axis_product(variances[part], s, f[part])

@@ -14,14 +14,14 @@ import numpy as np
 
 from skbayesnn.stable.additive.axes import Axis
 from skbayesnn.stable.additive.chain import AT_FIRST, AdditiveChain, AdditiveRecord, AdditiveState
-from skbayesnn.stable.additive.dense import DenseBasis
+from skbayesnn.stable.additive.dense import MAX_EXACT, DenseBasis
 from skbayesnn.stable.additive.noise import DEGREES
 from skbayesnn.stable.additive.prediction import (
     draw_given_parts,
     moments_given_parts,
     student_scales,
 )
-from skbayesnn.stable.additive.scales import best_inverse_lengths
+from skbayesnn.stable.additive.scales import best_dense_kernel
 from skbayesnn.stable.partitions.base import AS_IT_IS, Partition
 from skbayesnn.stable.samplers.hyper import ALPHAS
 
@@ -93,6 +93,8 @@ class AdditiveCells(Partition):
     basis : DenseBasis or None
     inverse_lengths : ndarray of shape (n_features,)
         What the dense units multiply the scaled inputs by.
+    roughness : float
+        Share of the dense units whose limit is the rougher kernel; 0 where g is not exact.
     rows, y, weights : ndarray
         Distinct rows with their targets, in lexicographic order, and the sum of their weights.
     starts, ends : ndarray of int, shape (n_axes,)
@@ -121,10 +123,13 @@ class AdditiveCells(Partition):
         self.typical = np.array([np.exp(q) @ q for q in masses])
         self.log_crowd = float(np.log(max(1.0, len(self.axes) / SCALES_OF_ONE)))
         self.joint = self.y.size <= MAX_JOINT
-        self.inverse_lengths, self.basis, self.n_basis = None, None, 0
+        self.inverse_lengths, self.roughness, self.basis, self.n_basis = None, 0.0, None, 0
         if dense:
-            self.inverse_lengths = best_inverse_lengths(self.rows, self.y, self.weights, rng)
-            self.set_basis(DenseBasis(self.rows * self.inverse_lengths, rng))
+            # Between landmarks a rough process is not what they know of it.
+            self.inverse_lengths, self.roughness = best_dense_kernel(
+                self.rows, self.y, self.weights, rng, may_be_rough=self.y.size <= MAX_EXACT
+            )
+            self.set_basis(DenseBasis(self.rows * self.inverse_lengths, rng, self.roughness))
 
     def set_basis(self, basis):
         """Use this basis of the dense part."""

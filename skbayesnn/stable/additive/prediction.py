@@ -13,7 +13,6 @@ from scipy.special import gammaincinv
 
 from skbayesnn._validation import check_joint_rows
 from skbayesnn.numerics.stable_laws import positive_stable_table
-from skbayesnn.stable.additive.dense import dense_kernel
 from skbayesnn.stable.partitions.base import Draws
 from skbayesnn.stable.samplers.line import MAX_LOG_VARIANCE
 
@@ -132,7 +131,7 @@ def draw_given_parts(partition, draws, X, rng):
         g = psi @ draws.theta.T.astype(np.float64)
         if partition.basis.exact:
             # What the features leave of the kernel is positive semi-definite but for rounding.
-            values, vectors = eigh(dense_kernel(rows, rows) - psi @ psi.T)
+            values, vectors = eigh(partition.basis.kernel(rows, rows) - psi @ psi.T)
             root = vectors * np.sqrt(np.maximum(values, 0.0))
             z = rng.standard_normal((values.size, n_draws))
             g += np.exp(0.5 * draws.log_amplitude) * (root @ z)

@@ -1,4 +1,4 @@
-"""Length scales of the dense part, by the evidence of the Gaussian limit of the whole model.
+"""The kernel of the dense part, by the evidence of the Gaussian limit of the whole model.
 
 With α = 2 and Gaussian noise the model is a Gaussian process with the covariance
 
@@ -6,7 +6,8 @@ With α = 2 and Gaussian noise the model is a Gaussian process with the covarian
 
 k the kernel of the dense units, θ_k the angle between (1, x_k) and (1, x_k'). All parameters are
 fitted at once, so that the length scales answer for what axis units leave over and not for
-all of y. The length scales are then held, while the chains sample everything else.
+all of y. The length scales and the roughness of k are then held, while the chains sample everything
+else.
 """
 
 import numpy as np
@@ -25,6 +26,8 @@ MAX_ROWS = 600
 _LOG_BOUND = 9.0
 _LOG_VARIANCE_BOUNDS = (-12.0, 9.0)
 _MAX_ITERATIONS = 100
+# Where the search for the roughness begins; at zero it would have to go along an edge.
+_SOME_ROUGHNESS = 0.05
 
 
 def axis_kernel(x):
@@ -37,8 +40,8 @@ def negative_log_posterior(parameters, X, axes, y, weights):
 
     Parameters
     ----------
-    parameters : ndarray of shape (2 * n_features + 2,)
-        Logarithms of the inverse length scales, of the ν's, of a and of σ².
+    parameters : ndarray of shape (2 * n_features + 3,)
+        Logarithms of the inverse length scales, of the ν's, of a and of σ²; the roughness.
     X : ndarray of shape (n, n_features)
     axes : ndarray of shape (n_features, n, n)
         From :func:`axis_kernel`.
@@ -47,20 +50,23 @@ def negative_log_posterior(parameters, X, axes, y, weights):
     Returns
     -------
     value : float
-    gradient : ndarray of shape (2 * n_features + 2,)
+    gradient : ndarray of shape (2 * n_features + 3,)
     """
     n_features = X.shape[1]
     scaled = X * np.exp(parameters[:n_features])
-    nus, (a, noise) = np.exp(parameters[n_features:-2]), np.exp(parameters[-2:])
-    dense, slope = radial(cdist(scaled, scaled, "sqeuclidean"))
+    nus, (a, noise) = np.exp(parameters[n_features:-3]), np.exp(parameters[-3:-1])
+    squares = cdist(scaled, scaled, "sqeuclidean")
+    dense, slope, by_roughness = radial(squares, parameters[-1])
     covariance = a * dense + np.tensordot(nus, axes, 1)
     covariance.flat[:: len(y) + 1] += noise / weights
     value, by_covariance = minus_log_evidence(covariance, y)
     gradient = np.empty_like(parameters)
     gradient[:n_features] = by_log_scales(a * by_covariance * slope, scaled)
-    gradient[n_features:-2] = nus * (axes.reshape(n_features, -1) @ by_covariance.ravel())
-    gradient[-2] = a * (by_covariance * dense).sum()
-    gradient[-1] = noise * (np.diag(by_covariance) / weights).sum()
+    gradient[n_features:-3] = nus * (axes.reshape(n_features, -1) @ by_covariance.ravel())
+    gradient[-3] = a * (by_covariance * dense).sum()
+    gradient[-2] = noise * (np.diag(by_covariance) / weights).sum()
+    # The prior of the roughness is uniform.
+    gradient[-1] = a * (by_covariance * by_roughness).sum()
 
     # Half-Cauchy inverse length scales, of scale 1/p: the more inputs there are, the fewer
     # matter, and the less may g follow single rows.
@@ -68,14 +74,14 @@ def negative_log_posterior(parameters, X, axes, y, weights):
     value += np.logaddexp(logs, -logs).sum()
     gradient[:n_features] += np.tanh(logs)
     # Half-Cauchy variances.
-    logs = parameters[n_features:]
+    logs = parameters[n_features:-1]
     value += np.logaddexp(logs, -logs).sum()
-    gradient[n_features:] += np.tanh(logs)
+    gradient[n_features:-1] += np.tanh(logs)
     return value, gradient
 
 
-def best_inverse_lengths(X, y, weights, rng):
-    """The inverse length scales that maximise the evidence of the Gaussian limit.
+def best_dense_kernel(X, y, weights, rng, may_be_rough=True):
+    """The length scales and the roughness that maximise the evidence of the Gaussian limit.
 
     Parameters
     ----------
@@ -85,10 +91,13 @@ def best_inverse_lengths(X, y, weights, rng):
         Targets, and sample weights.
     rng : numpy.random.Generator
         Chooses rows where there are more than :data:`MAX_ROWS`.
+    may_be_rough : bool, default=True
+        Whether to look for a roughness above zero.
 
     Returns
     -------
     inverse_lengths : ndarray of shape (n_features,)
+    roughness : float
 
     Warns
     -----
@@ -101,17 +110,35 @@ def best_inverse_lengths(X, y, weights, rng):
     n_features = X.shape[1]
     start = np.concatenate([np.full(n_features, -0.5), np.full(n_features, -2.0), [0.0, -2.0]])
     bounds = [(-_LOG_BOUND, _LOG_BOUND)] * n_features + [_LOG_VARIANCE_BOUNDS] * (n_features + 2)
-    axes = np.stack([axis_kernel(x) for x in X.T])
+    data = X, np.stack([axis_kernel(x) for x in X.T]), y, weights
+
+    def without_roughness(parameters):
+        value, gradient = negative_log_posterior(np.append(parameters, 0.0), *data)
+        return value, gradient[:-1]
+
+    found = _search(without_roughness, start, bounds)
+    best = np.append(found.x, 0.0)
+    if may_be_rough:
+        start = np.append(found.x, _SOME_ROUGHNESS)
+        rough = _search(lambda p: negative_log_posterior(p, *data), start, [*bounds, (0.0, 1.0)])
+        # One that is next to nothing is not worth other length scales.
+        if rough.fun < found.fun and rough.x[-1] > _SOME_ROUGHNESS / 10.0:
+            best = rough.x
+    # Few digits: rounding errors of the data are not to choose among kernels as good.
+    few = [float(f"{value:.3g}") for value in (*np.exp(best[:n_features]), best[-1])]
+    return np.array(few[:-1]), few[-1]
+
+
+def _search(function, start, bounds):
     found = minimize(
-        negative_log_posterior, start, (X, axes, y, weights), "L-BFGS-B", True, bounds=bounds,
+        function, start, method="L-BFGS-B", jac=True, bounds=bounds,
         options={"maxiter": _MAX_ITERATIONS},
     )  # fmt: skip
-    # Status 1 is the limit of iterations: near enough for scales that are held anyway.
+    # Status 1 is the limit of iterations: near enough for what is held anyway.
     if found.status > 1:
         warn_user(
             f"The search for length scales of the dense units failed ({found.message}); they may "
             "be far from the best. Scale or transform the inputs, or set dense_units=False.",
             ConvergenceWarning,
         )
-    # Few digits: rounding errors of the data are not to choose among lengths as good.
-    return np.array([float(f"{value:.3g}") for value in np.exp(found.x[:n_features])])
+    return found

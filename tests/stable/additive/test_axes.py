@@ -1,7 +1,9 @@
 """Axis units: distinct values, levels, and the prior of their scales; length scales of g."""
 
 import numpy as np
+import pytest
 from scipy.optimize import approx_fprime
+from scipy.spatial.distance import cdist
 
 from skbayesnn.numerics.stable_laws import log_density_by_quadrature, positive_stable_table
 from skbayesnn.stable.additive import axes
@@ -10,7 +12,11 @@ from skbayesnn.stable.additive.axes import (
     log_prior_of_variances,
     move_levels,
 )
-from skbayesnn.stable.additive.scales import axis_kernel, negative_log_posterior
+from skbayesnn.stable.additive.scales import (
+    axis_kernel,
+    best_dense_kernel,
+    negative_log_posterior,
+)
 from skbayesnn.stable.samplers.scales import log_half_cauchy
 
 
@@ -64,13 +70,29 @@ def test_prior_of_all_scales():
     np.testing.assert_allclose(found, log_density_by_quadrature(t, 0.7).sum(), rtol=1e-7)
 
 
-def test_gradient_of_the_gaussian_limit():
+@pytest.mark.parametrize("roughness", [0.0, 0.3])
+def test_gradient_of_the_gaussian_limit(roughness):
     rng = np.random.default_rng(2)
     X, y = rng.normal(size=(15, 2)), rng.normal(size=15)
     kernels = np.stack([axis_kernel(x) for x in X.T])
-    parameters, weights = rng.normal(-1, 0.5, 6), rng.exponential(size=15)
+    parameters = np.append(rng.normal(-1, 0.5, 6), roughness)
+    weights = rng.exponential(size=15)
     _, gradient = negative_log_posterior(parameters, X, kernels, y, weights)
     numerical = approx_fprime(
         parameters, lambda p: negative_log_posterior(p, X, kernels, y, weights)[0], 1e-6
     )
     np.testing.assert_allclose(gradient, numerical, atol=1e-4)
+
+
+@pytest.mark.parametrize("rough", [False, True])
+def test_evidence_finds_how_rough_the_dense_part_is(rough):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(250, 2))
+    distance = np.sqrt(3.0) * 0.7 * cdist(X, X)
+    kernel = np.exp(-distance) if rough else (1.0 + distance) * np.exp(-distance)
+    y = np.linalg.cholesky(kernel + 1e-10 * np.eye(250)) @ rng.standard_normal(250)
+    y += 0.05 * rng.standard_normal(250)
+    lengths, roughness = best_dense_kernel(X, y, np.ones(250), rng)
+    assert roughness > 0.5 if rough else roughness == 0.0
+    assert np.abs(np.log(lengths / 0.7)).max() < 0.7
+    assert best_dense_kernel(X, y, np.ones(250), rng, may_be_rough=False)[1] == 0.0

@@ -1,25 +1,40 @@
 """Dense units: features, and the evidence of the amplitude and the noise."""
 
 import numpy as np
+import pytest
 from scipy.stats import multivariate_normal
+from sklearn.gaussian_process.kernels import Matern
 
 from skbayesnn.stable.additive import dense
 from skbayesnn.stable.additive.dense import DenseBasis, dense_kernel, log_evidence
 
 
-def test_features_are_the_process_itself():
+@pytest.mark.parametrize("roughness", [0.0, 0.4])
+def test_features_are_the_process_itself(roughness):
     rng = np.random.default_rng(0)
     X, new = rng.normal(size=(30, 3)), rng.normal(size=(5, 3))
-    basis = DenseBasis(X, rng)
-    np.testing.assert_allclose(basis.train @ basis.train.T, dense_kernel(X, X), atol=1e-8)
+    basis = DenseBasis(X, rng, roughness)
+    assert basis.kernel(X, X) == pytest.approx(dense_kernel(X, X, roughness))
+    np.testing.assert_allclose(basis.train @ basis.train.T, basis.kernel(X, X), atol=1e-8)
     np.testing.assert_allclose(basis.train.T @ basis.train, np.diag(basis.squares), atol=1e-8)
     psi, left = basis.features(np.vstack([X[:2], new]))
     np.testing.assert_allclose(psi[:2], basis.train[:2], atol=1e-6)
     np.testing.assert_allclose(
-        psi @ basis.train.T, dense_kernel(np.vstack([X[:2], new]), X), atol=1e-6
+        psi @ basis.train.T, basis.kernel(np.vstack([X[:2], new]), X), atol=1e-6
     )
     np.testing.assert_allclose(left[:2], 0.0, atol=1e-6)
     assert (left[2:] > 1e-3).all()
+
+
+def test_kernel_lies_between_two_of_matern():
+    rng = np.random.default_rng(1)
+    A, B = rng.normal(size=(6, 2)), rng.normal(size=(4, 2))
+    np.testing.assert_allclose(dense_kernel(A, B), Matern(nu=1.5)(A, B), rtol=1e-12)
+    # The limit of Cauchy weights at the scale that r has: √3 times the distance.
+    rough = Matern(nu=0.5)(np.sqrt(3.0) * A, np.sqrt(3.0) * B)
+    np.testing.assert_allclose(dense_kernel(A, B, 1.0), rough, rtol=1e-12)
+    both = 0.7 * Matern(nu=1.5)(A, B) + 0.3 * rough
+    np.testing.assert_allclose(dense_kernel(A, B, 0.3), both, rtol=1e-12)
 
 
 def test_landmarks_approximate_a_smooth_process(monkeypatch):

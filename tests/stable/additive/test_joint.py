@@ -6,6 +6,7 @@ from kernels import arc_cosine_kernel
 
 from skbayesnn.stable.additive.dense import DenseBasis, dense_kernel
 from skbayesnn.stable.additive.joint import (
+    TargetCovariance,
     add_axis_covariance,
     add_axis_product,
     draw_axis_prior,
@@ -76,9 +77,8 @@ def test_two_is_the_gaussian_process_with_the_summed_kernel():
     new = np.column_stack([[-5.0, -0.2, 2 / 3, 4.0, 0.1], [0.3, -9.0, 0.0, 7.0, X[3, 1]]])
     cells, log_nu = two_parts(X, y), np.log(NUS)
     log_variances = cells.log_units(2.0, log_nu)
-    f, theta = parts_given_variances(
-        cells, cells.gram(), log_variances, np.log(AMPLITUDE), noise, y
-    )
+    covariance = TargetCovariance(cells, cells.gram(), log_variances, np.log(AMPLITUDE), noise)
+    f, theta = parts_given_variances(cells, covariance, y)
     inverse = np.linalg.inv(summed_kernel(X, X) + np.diag(noise))
     fitted = sum(f[part][axis.index] for axis, part in cells.parts()) + cells.basis.train @ theta
     np.testing.assert_allclose(fitted, summed_kernel(X, X) @ inverse @ y, atol=1e-8)
@@ -123,11 +123,10 @@ def test_draws_have_the_moments_of_the_process():
     X, y, noise = table(7, 1)
     cells, rng = two_parts(X, y), np.random.default_rng(2)
     log_variances = cells.log_units(2.0, np.log(NUS))
+    covariance = TargetCovariance(cells, cells.gram(), log_variances, np.log(AMPLITUDE), noise)
     fits = []
     for _ in range(8000):
-        f, theta = parts_given_variances(
-            cells, cells.gram(), log_variances, np.log(AMPLITUDE), noise, y, rng
-        )
+        f, theta = parts_given_variances(cells, covariance, y, rng)
         first = f[: cells.ends[0]][cells.axes[0].index]
         second = f[cells.starts[1] :][cells.axes[1].index]
         fits.append(np.concatenate([first, second, cells.basis.train @ theta]))
@@ -145,3 +144,21 @@ def test_draws_have_the_moments_of_the_process():
     # The relative error of a sample covariance is about √(2/8000) of the variances.
     scale = np.sqrt(np.outer(np.diag(covariance), np.diag(covariance)))
     assert np.abs((np.cov(fits.T) - covariance) / scale).max() < 0.08
+
+
+def test_noise_of_some_rows_is_changed_in_the_inverse():
+    X, y, noise = table(9, 3)
+    cells = two_parts(X, y)
+    log_variances, rows = cells.log_units(2.0, np.log(NUS)), np.array([7, 0, 3])
+    covariance = TargetCovariance(cells, cells.gram(), log_variances, np.log(AMPLITUDE), noise)
+    before = np.linalg.inv(summed_kernel(X, X) + np.diag(noise))
+    white = covariance.whitened_rows(rows)
+    np.testing.assert_allclose(white.T @ white, before[np.ix_(rows, rows)], atol=1e-9)
+    np.testing.assert_allclose(white.T @ covariance.whitened(y), before[rows] @ y, atol=1e-9)
+    np.testing.assert_allclose(covariance.solve(y), before @ y, atol=1e-9)
+    other = noise.copy()
+    other[rows] *= [1e6, 0.1, 2.0]
+    covariance.change_noise(rows, white, other[rows])
+    np.testing.assert_array_equal(covariance.noise, other)
+    expected = np.linalg.solve(summed_kernel(X, X) + np.diag(other), y)
+    np.testing.assert_allclose(covariance.solve(y), expected, atol=1e-9)
