@@ -27,7 +27,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skbayesnn._safety import whole_or_not_at_all
-from skbayesnn._typing import ArrayLike, FloatArray, Seed
+from skbayesnn._typing import ArrayLike, Seed
 from skbayesnn._validation import check_parameters, check_sample_weight, location_and_scale
 from skbayesnn.base import POINT_ESTIMATES, ProbabilisticRegressorMixin
 from skbayesnn.predictive import PredictiveMixture
