@@ -16,6 +16,7 @@ where the function is steep; a = 0 is a Gaussian. Factor, width and exponent are
 with the best log density of training rows, each under the trees that were not fitted to it.
 """
 
+from itertools import pairwise
 from typing import Literal, Self
 
 import numpy as np
@@ -322,32 +323,22 @@ def _parts(weights, targets):
     means, variances : ndarray of shape (n_samples, 100)
         Of each part; the means are relative to the centre.
     """
-    n, ends = weights.shape[0], weights.indptr[1:]
-    rows = np.repeat(np.arange(n), np.diff(weights.indptr))
-    w = weights.data.astype(np.float64)
-    w /= np.bincount(rows, w, n)[rows]
-    y = targets[weights.indices]
-    centres = np.bincount(rows, w * y, n)
-    y = y - centres[rows]
-
-    def running(values):
-        """Sums up to and with each target of a row."""
-        total = np.cumsum(values)
-        return total - np.append(0.0, total)[weights.indptr[:-1]][rows]
-
-    level = running(w)
-    cuts = np.arange(1, N_COMPONENTS) / N_COMPONENTS
-    # Rows lie two units apart, so that one search finds the cuts of all.
-    at = np.searchsorted(level + 2.0 * rows, cuts + 2.0 * np.arange(n)[:, None])
-    at = np.clip(at, weights.indptr[:-1, None], ends[:, None] - 1)
-    moments = []
-    for values in (y, y * y):
-        total = running(w * values)
-        # A target that a cut goes through is shared out.
-        before = total[at] - (level[at] - cuts) * values[at]
-        before = np.column_stack([np.zeros(n), before, total[ends - 1]])
-        moments.append(np.diff(before, axis=1) * N_COMPONENTS)
-    means, squares = moments
+    n, cuts = weights.shape[0], np.arange(1, N_COMPONENTS) / N_COMPONENTS
+    centres, sums = np.empty(n), np.zeros((2, n, N_COMPONENTS + 1))
+    # Each row by itself, so that its last digits do not depend on the others.
+    for i, (begin, end) in enumerate(pairwise(weights.indptr)):
+        levels = np.cumsum(weights.data[begin:end], dtype=np.float64)
+        w, levels = weights.data[begin:end] / levels[-1], levels / levels[-1]
+        y = targets[weights.indices[begin:end]]
+        centres[i] = np.cumsum(w * y)[-1]
+        y = y - centres[i]
+        at = np.minimum(np.searchsorted(levels, cuts), len(y) - 1)
+        for powers, of_row in zip((y, y * y), sums[:, i], strict=True):
+            total = np.cumsum(w * powers)
+            # A target that a cut goes through is shared out.
+            of_row[1:-1] = total[at] - (levels[at] - cuts) * powers[at]
+            of_row[-1] = total[-1]
+    means, squares = np.diff(sums, axis=2) * N_COMPONENTS
     return centres, means, np.maximum(squares - means**2, 0.0)
 
 
