@@ -20,7 +20,7 @@ from itertools import pairwise
 from typing import Literal, Self
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import RandomForestRegressor
@@ -188,7 +188,7 @@ class ForestDistributionRegressor(ProbabilisticRegressorMixin, RegressorMixin, B
         leaves = self.forest_.apply(X)
         self._first_leaf = np.append(0, np.cumsum([t.tree_.node_count for t in self.forest_]))
         self._leaf_weights = _leaf_weights(leaves, drawn, self._first_leaf, np.argsort(order))
-        self._judge(leaves, drawn == 0, y, weights)
+        self._judge(leaves, _unseen(drawn, X, y), y, weights)
         return self
 
     def _judge(self, leaves, unseen, y, weights):
@@ -304,6 +304,23 @@ def _leaf_weights(leaves, drawn, first_leaf, place):
     parts = (np.concatenate(part) for part in (data, nodes, columns))
     data, nodes, columns = parts
     return csr_array((data, (nodes, columns)), shape=(first_leaf[-1], len(place)))
+
+
+def _unseen(drawn, X, y):
+    """Which trees saw neither a row nor a copy of it, (n_trees, n_samples).
+
+    A row whose copy is in the tree would judge too narrow a law to be good. Where every row has
+    been seen so, because all of them are copies of few, copies count as new observations.
+    """
+    if issparse(X):
+        return drawn == 0
+    _, place = np.unique(np.column_stack([X, y]), axis=0, return_inverse=True)
+    place = place.ravel()
+    seen = np.zeros((len(drawn), place.max() + 1), dtype=bool)
+    for of_tree, counts in zip(seen, drawn, strict=True):
+        of_tree[place[counts > 0]] = True
+    unseen = ~seen[:, place]
+    return unseen if unseen.any() else drawn == 0
 
 
 def _parts(weights, targets):

@@ -116,6 +116,7 @@ class StackingDistributionRegressor(
     See Also
     --------
     skbayesnn.EnsembleRegressor : One model from several seeds, with equal weights.
+    skbayesnn.pooling.forest.ForestDistributionRegressor : The forest of the default list.
     sklearn.ensemble.StackingRegressor : Stacks point predictions.
 
     Notes

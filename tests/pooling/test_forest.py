@@ -134,6 +134,17 @@ def test_targets_that_repeat_have_finite_densities():
     assert density.max() < 1 / (1e-3 * np.round(y).std())
 
 
+def test_copies_of_a_row_do_not_judge_it():
+    X, y = data(300)
+    new, y_new = data(2000, 1)
+    once = forest().fit(X, y).log_predictive_density(new, y_new).mean()
+    twice = forest().fit(np.tile(X, (2, 1)), np.tile(y, 2)).log_predictive_density(new, y_new)
+    assert twice.mean() > once - 0.15
+    # Where there are copies only, they are what there is to go by.
+    many = forest().fit(np.repeat([[0.0], [1.0]], 100, axis=0), np.repeat([0.0, 1.0], 100))
+    assert many.oob_log_density_ > 4.0
+
+
 def test_units_do_not_matter():
     X, y = data()
     # A power of two rounds nothing: rounding decides between splits of a tree that are as good.
