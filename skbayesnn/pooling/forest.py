@@ -20,7 +20,7 @@ from itertools import pairwise
 from typing import Literal, Self
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import RandomForestRegressor
@@ -31,6 +31,7 @@ from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, Seed
 from skbayesnn._validation import check_parameters, check_sample_weight, location_and_scale
 from skbayesnn.base import POINT_ESTIMATES, ProbabilisticRegressorMixin
+from skbayesnn.pooling.copies import distinct_rows
 from skbayesnn.predictive import PredictiveMixture
 
 N_COMPONENTS = 100
@@ -312,10 +313,7 @@ def _unseen(drawn, X, y):
     A row whose copy is in the tree would judge too narrow a law to be good. Where every row has
     been seen so, because all of them are copies of few, copies count as new observations.
     """
-    if issparse(X):
-        return drawn == 0
-    _, place = np.unique(np.column_stack([X, y]), axis=0, return_inverse=True)
-    place = place.ravel()
+    place = distinct_rows(X, y)
     seen = np.zeros((len(drawn), place.max() + 1), dtype=bool)
     for of_tree, counts in zip(seen, drawn, strict=True):
         of_tree[place[counts > 0]] = True
