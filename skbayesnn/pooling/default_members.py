@@ -10,7 +10,7 @@ FIVE_FOLDS, THREE_FOLDS = 2_000, 5_000
 
 ALL_MEMBERS = 20_000
 """Rows up to which all members take part. Beyond, with 41,000 rows, a third member (the sparse
-implicit process) changed the scores by less than a hundredth."""
+implicit process) made the scores no better."""
 
 
 def default_members(n_rows):
