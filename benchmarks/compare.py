@@ -45,6 +45,7 @@ from skbayesnn import (
     StackingDistributionRegressor,
     UDNRegressor,
 )
+from skbayesnn.pooling.forest import ForestDistributionRegressor
 
 OURS = {
     "StableNN": StableNNRegressor(random_state=0),
@@ -52,6 +53,7 @@ OURS = {
     "5 UDN": EnsembleRegressor(UDNRegressor(), n_estimators=5, random_state=0),
     "SIP": SIPRegressor(random_state=0),
     "DeepWishart": DeepWishartRegressor(random_state=0),
+    "forest": ForestDistributionRegressor(random_state=0),
     "stack": StackingDistributionRegressor(random_state=0),
 }
 

@@ -14,7 +14,6 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, is_r
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.parallel import Parallel, delayed
 
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, Seed
@@ -27,7 +26,7 @@ from skbayesnn._validation import (
 from skbayesnn.base import POINT_ESTIMATES
 from skbayesnn.pooling.laws import MemberLaw
 from skbayesnn.pooling.linear_pool import LinearPoolMixin
-from skbayesnn.training.members import final_step, fit_member, with_seed
+from skbayesnn.training.members import final_step, fit_side_by_side, with_seed
 
 
 def _can_go_on(ensemble):
@@ -138,10 +137,11 @@ class EnsembleRegressor(
     def _train(self, members, method, X, y, sample_weight, contexts):
         if sample_weight is not None:
             check_sample_weight(sample_weight, X)
-        self.estimators_ = Parallel(n_jobs=self.n_jobs)(
-            delayed(fit_member)(member, method, X, y, sample_weight, context, self)
+        tasks = [
+            (member, method, X, y, sample_weight, context, self)
             for member, context in zip(members, contexts, strict=True)
-        )
+        ]
+        self.estimators_ = fit_side_by_side(tasks, self.n_jobs)
         first = self.estimators_[0]
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(first, name):
@@ -172,6 +172,11 @@ class EnsembleRegressor(
         ------
         InvalidParameterError
             If a parameter is outside its range, or ``estimator`` does not predict distributions.
+
+        Warns
+        -----
+        Warning
+            Of any kind that a member's fit warns of, once for each kind.
         """
         self._check_parameters()
         members = self._new_members()

@@ -8,6 +8,7 @@ from sklearn.model_selection import check_cv
 
 from skbayesnn._blocks import take_rows
 from skbayesnn._validation import InvalidParameterError
+from skbayesnn.pooling.copies import distinct_rows
 from skbayesnn.pooling.default_members import default_splitter
 from skbayesnn.pooling.laws import ErrorLaw, MemberLaw, TargetSpread, kind_of, points_of
 from skbayesnn.pooling.weights import crps_matrix
@@ -21,9 +22,13 @@ def folds_of(cv, X, y, rows, seed):
             f"Found array with {len(rows)} sample(s) of positive weight while a minimum of 2 is "
             "required by StackingDistributionRegressor."
         )
-    if cv is None or isinstance(cv, Integral):
-        splitter = default_splitter(len(rows), seed) if cv is None else cv
-        splits = check_cv(splitter, y[rows], classifier=False).split(y[rows])
+    if cv is None:
+        numbers = distinct_rows(take_rows(X, rows), y[rows])
+        numbers = np.arange(len(rows)) if numbers.max() == 0 else numbers
+        splits = default_splitter(numbers.max() + 1, seed).split(np.arange(numbers.max() + 1))
+        splits = [[rows[np.isin(numbers, part)] for part in split] for split in splits]
+    elif isinstance(cv, Integral):
+        splits = check_cv(cv, y[rows], classifier=False).split(y[rows])
         splits = [(rows[train], rows[test]) for train, test in splits]
     else:  # its numbers are those of all rows
         splits = check_cv(cv, y, classifier=False).split(X, y)

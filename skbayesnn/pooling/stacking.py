@@ -72,8 +72,9 @@ class StackingDistributionRegressor(
     cv : int, cross-validation splitter, iterable of splits or None, default=None
         How to split the rows into folds. None means folds of rows in random order, whose number
         depends on the number of rows alone; see
-        :func:`~skbayesnn.pooling.default_members.default_splitter`. A number means folds in the
-        order of the rows, as in scikit-learn's searches.
+        :func:`~skbayesnn.pooling.default_members.default_splitter`. Copies of a row, targets
+        included, are in the same fold, so that members are not judged by what they remember. A
+        number means folds in the order of the rows, as in scikit-learn's searches.
     objective : {"log_score", "crps"}, default="log_score"
         What the weights maximise: the mean log predictive density, or minus the CRPS.
     varying_weights : bool, default=True
@@ -116,6 +117,7 @@ class StackingDistributionRegressor(
     See Also
     --------
     skbayesnn.EnsembleRegressor : One model from several seeds, with equal weights.
+    skbayesnn.pooling.forest.ForestDistributionRegressor : The forest of the default list.
     sklearn.ensemble.StackingRegressor : Stacks point predictions.
 
     Notes

@@ -5,14 +5,13 @@ from itertools import cycle
 from numbers import Integral
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.utils import check_random_state
 
 from skbayesnn.numerics.random import systematic
 from skbayesnn.predictive import linear_pool
 from skbayesnn.sip._base import PRIORS_IN_TURN
 from skbayesnn.training.loop import CallbackTasks
-from skbayesnn.training.members import fit_member
+from skbayesnn.training.members import fit_side_by_side
 
 _OF_THE_FIRST_NETWORK = (
     "inducing_inputs_", "loss_curve_", "divergence_curve_", "discriminator_loss_curve_",
@@ -110,10 +109,11 @@ class SeveralFits:
 
     def _train_members(self, members, method, X, y, weights, contexts):
         targets = [y] * len(members) if y.ndim == 1 else map(np.ascontiguousarray, y.T)
-        self.estimators_ = Parallel(n_jobs=self.n_jobs)(
-            delayed(fit_member)(member, method, X, target, weights, context, self)
+        tasks = [
+            (member, method, X, target, weights, context, self)
             for member, target, context in zip(members, targets, contexts, strict=True)
-        )
+        ]
+        self.estimators_ = fit_side_by_side(tasks, self.n_jobs)
         self._y_ndim = y.ndim
         first = self.estimators_[0]
         self.n_samples_seen_ = first.n_samples_seen_

@@ -9,6 +9,7 @@ from sklearn import get_config
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from skbayesnn._validation import InvalidParameterError
@@ -179,6 +180,39 @@ def fit_member(member, method, X, y, sample_weight=None, context=None, owner=Non
         getattr(member, method)(X, y, **weights)
     context.call_on_fit_task_end(estimator=owner, X=X, y=y)
     return member
+
+
+def fit_side_by_side(tasks, n_jobs):
+    """Fit the members of one estimator, perhaps in other processes.
+
+    Parameters
+    ----------
+    tasks : list of tuple
+        What :func:`fit_member` takes, for each member; the members are of one kind.
+    n_jobs : int or None
+        Number of cores.
+
+    Returns
+    -------
+    members : list of estimator
+        Fitted.
+
+    Warns
+    -----
+    Warning
+        Of any kind that a fit warns of: once for each kind.
+    """
+    name = type(final_step(tasks[0][0])).__name__
+    done = Parallel(n_jobs=n_jobs)(delayed(_fit_and_listen)(*task) for task in tasks)
+    report_warnings([name], [[said for _, said in done]])
+    return [member for member, _ in done]
+
+
+def _fit_and_listen(*task):
+    """A fitted member, and what its fit warned of: the warnings of another process are lost."""
+    with recorded_warnings() as said:
+        member = fit_member(*task)
+    return member, said
 
 
 @contextmanager

@@ -1,16 +1,19 @@
 """The ensemble: its mixture, its seeds, and scikit-learn's checks, whole."""
 
+import warnings
+
 import numpy as np
 import pytest
 import sklearn
+from linear import BayesianLinear
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestRegressor
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skbayesnn import EnsembleRegressor, UDNRegressor
+from skbayesnn import EnsembleRegressor, SIPRegressor, UDNRegressor
 from skbayesnn.predictive import PredictiveMixture, linear_pool
 
 MEMBER = UDNRegressor(max_iter=10)
@@ -176,3 +179,32 @@ def test_an_estimator_without_distributions_is_refused():
         model.fit(X, y)
     with pytest.raises(NotFittedError):
         EnsembleRegressor(MEMBER).predict(X)
+
+
+class Wary(BayesianLinear):
+    def fit(self, X, y):
+        warnings.warn("no end in sight", ConvergenceWarning, stacklevel=2)
+        return super().fit(X, y)
+
+
+class WaryNetworks(SIPRegressor):
+    def fit(self, X, y, sample_weight=None):
+        if self.n_networks == 1:  # one of those that are pooled
+            warnings.warn("no end in sight", ConvergenceWarning, stacklevel=2)
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+@pytest.mark.parametrize("kind", ["ensemble", "networks"])
+@pytest.mark.filterwarnings("always")
+def test_warnings_of_members_arrive_once_from_any_process(kind, n_jobs):
+    X, y = data()
+    if kind == "ensemble":
+        model, name = EnsembleRegressor(Wary(), n_estimators=3, n_jobs=n_jobs), "Wary"
+    else:
+        model, name = WaryNetworks(n_networks=3, max_iter=2, n_jobs=n_jobs), "WaryNetworks"
+    with pytest.warns(ConvergenceWarning) as told:
+        model.fit(X, y)
+    (only,) = (warning for warning in told if warning.category is ConvergenceWarning)
+    assert str(only.message) == f"The member '{name}' warned in 3 of 3 fits, first: no end in sight"
+    assert only.filename == __file__

@@ -10,6 +10,7 @@ import pytest
 from joblib import parallel_config
 from linear import BayesianLinear
 from scipy import stats
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
@@ -28,8 +29,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skbayesnn import StackingDistributionRegressor
 from skbayesnn.metrics import crps_scorer, log_predictive_density_scorer
+from skbayesnn.pooling.copies import distinct_rows
 from skbayesnn.pooling.default_members import default_members, default_splitter
 from skbayesnn.pooling.laws import LEVELS, ErrorLaw, MemberLaw, TargetSpread, kind_of
+from skbayesnn.pooling.out_of_fold import folds_of
 from skbayesnn.pooling.weights import log_score_weights
 from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.training.members import recorded_warnings
@@ -452,6 +455,41 @@ def test_the_default_stack_depends_on_the_number_of_rows_alone():
     assert set(large) < set(small)
     folds = [default_splitter(n, 0).get_n_splits(np.zeros((n, 1))) for n in (3, 500, 4000, 50_000)]
     assert folds == [3, 5, 3, 1]
+
+
+def test_copies_are_in_the_same_fold():
+    X, y = data(80)
+    X, y = np.concatenate([X, X[:60]]), np.concatenate([y, y[:60]])
+    splits = folds_of(None, X, y, np.arange(140), 0)
+    assert len(splits) == 5
+    for train, test in splits:
+        assert not set(map(tuple, X[train])) & set(map(tuple, X[test]))
+        np.testing.assert_array_equal(np.sort(np.concatenate([train, test])), np.arange(140))
+    # One neighbour remembers rows: it is worth nothing for others.
+    members = [("memory", KNeighborsRegressor(1)), ("mean", Mean())]
+    rng = np.random.default_rng(0)
+    noise = np.tile(rng.normal(size=100), 2)
+    table = np.tile(rng.normal(size=(100, 2)), (2, 1))
+    model = StackingDistributionRegressor(members, random_state=0).fit(table, noise)
+    assert model.weights_[0] < 0.2
+    # The same with folds by number of rows, where copies judge each other.
+    splits = KFold(5, shuffle=True, random_state=0)
+    model = StackingDistributionRegressor(members, cv=splits, random_state=0).fit(table, noise)
+    assert model.weights_[0] > 0.8
+
+
+def test_what_is_a_copy():
+    y = np.array([0.0, 0.0, 1.0, 1.0])
+    np.testing.assert_array_equal(distinct_rows([[1], [1], [2], [3]], y), [0, 0, 1, 2])
+    # The same inputs with another target: measured again.
+    np.testing.assert_array_equal(distinct_rows([[1], [1], [1], [3]], y), [0, 1, 2, 3])
+    frame = pd.DataFrame({"kind": ["a", "a", "b", "b"], "size": [1.0, 1.0, 1.0, 1.0]})
+    np.testing.assert_array_equal(distinct_rows(frame, y), [0, 0, 1, 1])
+    np.testing.assert_array_equal(distinct_rows(csr_array(np.ones((4, 1))), y), [0, 1, 2, 3])
+    np.testing.assert_array_equal(distinct_rows(["a", "a", "b", "b"], y), [0, 1, 2, 3])
+    # Two cells with a hundred rows each are no copies, a hundred cells with two each are.
+    assert distinct_rows(np.repeat([[0], [1]], 100, axis=0), np.repeat([0, 1], 100)).max() == 199
+    assert distinct_rows(np.tile(np.arange(100), 2)[:, None], np.tile(np.ones(100), 2)).max() == 99
 
 
 def test_infinite_densities_are_a_failure():

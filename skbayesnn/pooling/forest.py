@@ -1,0 +1,364 @@
+"""``ForestDistributionRegressor``: scikit-learn's random forest, with a predictive distribution.
+
+The prediction of a random forest is a weighted mean of training targets,
+
+    μ(x) = Σ_i w_i(x) y_i,   w_i(x) = 1/T Σ_t 1{x and x_i in the same leaf of tree t} c_ti / n_t(x),
+
+with c_ti the number of times that row i was drawn for tree t, and n_t(x) the sum of those in the
+leaf. The same weights estimate the whole distribution (Meinshausen 2006). What is added here turns
+that into a density: the targets are shrunk towards μ(x) by a factor a and smoothed by Gaussians of
+a width that may follow the spread σ(x) of the weighted targets, with σ that of all,
+
+    p(y | x) = Σ_i w_i(x) N(y | μ(x) + a (y_i - μ(x)), (b σ^(1-e) σ(x)^e)²).
+
+The leaves mix rows of different means, so that the unshrunk law (a = 1) is wider than the noise
+where the function is steep; a = 0 is a Gaussian. Factor, width and exponent are those of a grid
+with the best log density of training rows, each under the trees that were not fitted to it.
+"""
+
+from itertools import pairwise
+from typing import Literal, Self
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.special import logsumexp
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skbayesnn._safety import whole_or_not_at_all
+from skbayesnn._typing import ArrayLike, Seed
+from skbayesnn._validation import check_parameters, check_sample_weight, location_and_scale
+from skbayesnn.base import POINT_ESTIMATES, ProbabilisticRegressorMixin
+from skbayesnn.pooling.copies import distinct_rows
+from skbayesnn.predictive import PredictiveMixture
+
+N_COMPONENTS = 100
+"""Gaussians that stand for the weighted targets of a row, each for the same part of the weight."""
+
+SHRINKAGES = (0.0, 0.25, 0.5, 0.75, 1.0)
+WIDTHS = 2.0 ** np.arange(-7.0, 1.5, 0.5)
+EXPONENTS = (0.0, 0.5, 1.0)
+"""What is tried for a, b and e."""
+
+_UNJUDGED = (1.0, 0.25, 0.5)
+"""The same where no row was left out by any tree."""
+
+_LEAST_WIDTH = 1e-3
+"""Least width of a Gaussian, in standard deviations of the targets: where targets repeat each
+other, the best width would be zero."""
+
+_N_JUDGES = 1000
+"""Training rows that judge the grid, at most."""
+
+_ROWS_A_BLOCK = 512
+"""Rows whose weights are worked out at once: each has about a thousand."""
+
+
+class ForestDistributionRegressor(ProbabilisticRegressorMixin, RegressorMixin, BaseEstimator):
+    """Random forest that predicts distributions.
+
+    A member of the default :class:`~skbayesnn.StackingDistributionRegressor`, and useful alone
+    where a network is too slow, or the targets jump, repeat or come in clusters. The training
+    targets, weighted by how often they share a leaf with a new row, make its distribution; how much
+    they are smoothed is estimated from the training rows themselves, each under the trees that were
+    not fitted to it.
+
+    Parameters
+    ----------
+    n_estimators : int, default=300
+        Number of trees.
+    min_samples_leaf : int, default=2
+        Least number of training rows in a leaf.
+    point_estimate : {"mean", "median"}, default="mean"
+        Point of the predictive distribution that ``predict`` returns.
+    n_jobs : int or None, default=None
+        Number of cores to use in ``fit``. None means one, unless a joblib context says otherwise.
+        The result does not depend on it.
+    random_state : int, numpy.random.RandomState or None, default=None
+        Seed of all random choices.
+
+    Attributes
+    ----------
+    forest_ : RandomForestRegressor
+        The fitted forest of scikit-learn.
+    shrinkage_ : float
+        Factor a by which targets are shrunk towards the mean.
+    width_ : float
+        Width b of a Gaussian, where the weighted targets have the spread of all.
+    exponent_ : float
+        Exponent e: with 0 all rows have the same width, with 1 it is proportional to the spread of
+        the weighted targets.
+    oob_log_density_ : float
+        Mean log density of up to 1000 training rows, each under the trees that were not fitted to
+        it, with the chosen factor, width and exponent; NaN if there are none. In nats.
+    n_features_in_ : int
+        Number of inputs.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the inputs, if X has names that are all strings.
+
+    Notes
+    -----
+    The weighted targets of a row are cut into a hundred parts of equal weight, in their order, and
+    each part becomes a Gaussian with the part's mean and variance. One more Gaussian, as wide as
+    all targets and with the weight of one row beside n, stands for what the forest never saw.
+
+    Inputs may be sparse, and may have missing values, as in scikit-learn's forest.
+
+    References
+    ----------
+    N. Meinshausen, "Quantile regression forests", Journal of Machine Learning Research 2006.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skbayesnn.pooling.forest import ForestDistributionRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-2, 2, (300, 1))
+    >>> y = np.where(rng.random(300) < 0.5, 1.0, -1.0) + 0.1 * rng.normal(size=300)
+    >>> law = ForestDistributionRegressor(random_state=0).fit(X, y).predict_distribution([[0.0]])
+    >>> density = np.exp(law.logpdf(np.array([[-1.0, 0.0, 1.0]])))
+    >>> bool(density[0, 1] < 0.1 * min(density[0, 0], density[0, 2]))
+    True
+    """
+
+    def __init__(
+        self,
+        n_estimators: int = 300,
+        *,
+        min_samples_leaf: int = 2,
+        point_estimate: Literal["mean", "median"] = "mean",
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.min_samples_leaf = min_samples_leaf
+        self.point_estimate = point_estimate
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        return tags
+
+    @whole_or_not_at_all
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Grow the trees, and estimate how much their targets are to be smoothed.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Inputs; missing values as NaN.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weight of each row: how likely a tree draws it.
+
+        Returns
+        -------
+        self : ForestDistributionRegressor
+
+        Raises
+        ------
+        InvalidParameterError
+            A parameter is outside its range.
+        ValueError
+            The squares of the targets' spread are outside the range of floats.
+        """
+        check_parameters(self, {"point_estimate": POINT_ESTIMATES})
+        rng = check_random_state(self.random_state)
+        X, y = validate_data(self, X, y, y_numeric=True, **_TABLE)
+        y = y.astype(np.float64)
+        rows, weights = check_sample_weight(sample_weight, y)
+        X, y = X[rows], y[rows]
+        # Whatever the units: the grid, and squares that no float holds.
+        self._loc, self._scale = map(float, location_and_scale(y, "y"))
+        y = (y - self._loc) / self._scale
+        self.forest_ = RandomForestRegressor(
+            self.n_estimators,
+            min_samples_leaf=self.min_samples_leaf,
+            n_jobs=self.n_jobs,
+            random_state=rng.randint(2**31 - 1),
+        ).fit(X, y, sample_weight=None if sample_weight is None else weights)
+        order = np.argsort(y, kind="stable")
+        self._targets = y[order]
+        drawn = [np.bincount(d, minlength=len(y)) for d in self.forest_.estimators_samples_]
+        drawn = np.array(drawn, dtype=np.int32)
+        leaves = self.forest_.apply(X)
+        self._first_leaf = np.append(0, np.cumsum([t.tree_.node_count for t in self.forest_]))
+        self._leaf_weights = _leaf_weights(leaves, drawn, self._first_leaf, np.argsort(order))
+        self._judge(leaves, _unseen(drawn, X, y), y, weights)
+        return self
+
+    def _judge(self, leaves, unseen, y, weights):
+        """Set what smooths the targets best, by rows under the trees that did not see them."""
+        (judges,) = np.nonzero(unseen.any(axis=0))
+        # Evenly spaced in the order of the targets, whatever the order of the rows.
+        judges = judges[np.argsort(y[judges], kind="stable")]
+        judges = judges[np.linspace(0, len(judges) - 1, min(len(judges), _N_JUDGES)).astype(int)]
+        self.shrinkage_, self.width_, self.exponent_ = _UNJUDGED
+        self.oob_log_density_ = np.nan
+        if not len(judges):
+            return
+        parts = _parts(self._weights(leaves[judges], unseen[:, judges].T), self._targets)
+        best = -np.inf
+        for exponent in EXPONENTS:
+            for shrinkage in SHRINKAGES:
+                for width in WIDTHS:
+                    means, variances = _smoothed(*parts, shrinkage, width, exponent)
+                    densities = self._log_densities(means, variances, y[judges])
+                    score = np.average(densities, weights=weights[judges])
+                    if score > best:
+                        best = score
+                        self.shrinkage_, self.width_ = shrinkage, float(width)
+                        self.exponent_ = exponent
+        self.oob_log_density_ = float(best - np.log(self._scale))
+
+    def _log_densities(self, means, variances, y):
+        """Log density of each row's mixture, in standardised units."""
+        stray = 1.0 / (len(self._targets) + 1.0)
+        within = -0.5 * ((y[:, None] - means) ** 2 / variances + np.log(variances))
+        within = logsumexp(within, axis=1) - np.log(means.shape[1]) + np.log1p(-stray)
+        return np.logaddexp(within, np.log(stray) - 0.5 * y**2) - 0.5 * np.log(2.0 * np.pi)
+
+    def _weights(self, leaves, used=None):
+        """Weights of the training targets, in increasing order, for rows in these leaves.
+
+        Parameters
+        ----------
+        leaves : ndarray of shape (n_samples, n_trees)
+        used : ndarray of bool of shape (n_samples, n_trees) or None, default=None
+            Trees that count, at least one for each row; None for all.
+
+        Returns
+        -------
+        weights : csr_array of shape (n_samples, n_targets)
+        """
+        columns = leaves + self._first_leaf[:-1]
+        used = np.ones(leaves.shape, dtype=bool) if used is None else used
+        n_trees = used.sum(axis=1)
+        share = np.repeat(1.0 / n_trees, n_trees)
+        ends = np.append(0, np.cumsum(n_trees))
+        shape = len(leaves), self._first_leaf[-1]
+        weights = csr_array((share, columns[used], ends), shape=shape) @ self._leaf_weights
+        weights.sort_indices()
+        return weights
+
+    def predict_distribution(self, X: ArrayLike) -> PredictiveMixture:
+        """Predictive distribution of the target.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        distribution : PredictiveMixture
+            With 101 components.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, **_TABLE)
+        n, shape = X.shape[0], (X.shape[0], N_COMPONENTS + 1)
+        means, variances = np.zeros(shape), np.ones(shape)
+        for begin in range(0, n, _ROWS_A_BLOCK):
+            block = slice(begin, begin + _ROWS_A_BLOCK)
+            parts = _parts(self._weights(self.forest_.apply(X[block])), self._targets)
+            chosen = self.shrinkage_, self.width_, self.exponent_
+            means[block, :-1], variances[block, :-1] = _smoothed(*parts, *chosen)
+        stray = 1.0 / (len(self._targets) + 1.0)
+        weights = np.append(np.full(N_COMPONENTS, (1.0 - stray) / N_COMPONENTS), stray)
+        return PredictiveMixture(weights, means, variances).scaled(self._loc, self._scale)
+
+
+_TABLE = {"accept_sparse": "csr", "dtype": np.float32, "ensure_all_finite": "allow-nan"}
+"""What a table of inputs may be: as scikit-learn's forest takes and sees it."""
+
+
+def _leaf_weights(leaves, drawn, first_leaf, place):
+    """What each training target has of the mean of each leaf.
+
+    Parameters
+    ----------
+    leaves : ndarray of shape (n_samples, n_trees)
+        Of the training rows.
+    drawn : ndarray of int of shape (n_trees, n_samples)
+        How often a tree drew a row.
+    first_leaf : ndarray of shape (n_trees + 1,)
+        Number of nodes in the trees before.
+    place : ndarray of shape (n_samples,)
+        Of each row in the order of the targets.
+
+    Returns
+    -------
+    weights : csr_array of shape (n_nodes, n_samples)
+        The rows of leaves have sum one.
+    """
+    data, nodes, columns = [], [], []
+    for t, counts in enumerate(drawn):
+        (rows,) = np.nonzero(counts)
+        at, counts = leaves[rows, t], counts[rows]
+        data.append((counts / np.bincount(at, counts)[at]).astype(np.float32))
+        nodes.append((at + first_leaf[t]).astype(np.int32))
+        columns.append(place[rows].astype(np.int32))
+    parts = (np.concatenate(part) for part in (data, nodes, columns))
+    data, nodes, columns = parts
+    return csr_array((data, (nodes, columns)), shape=(first_leaf[-1], len(place)))
+
+
+def _unseen(drawn, X, y):
+    """Which trees saw neither a row nor a copy of it, (n_trees, n_samples).
+
+    A row whose copy is in the tree would judge too narrow a law to be good. Where every row has
+    been seen so, because all of them are copies of few, copies count as new observations.
+    """
+    place = distinct_rows(X, y)
+    seen = np.zeros((len(drawn), place.max() + 1), dtype=bool)
+    for of_tree, counts in zip(seen, drawn, strict=True):
+        of_tree[place[counts > 0]] = True
+    unseen = ~seen[:, place]
+    return unseen if unseen.any() else drawn == 0
+
+
+def _parts(weights, targets):
+    """The weighted targets of each row, cut into parts of equal weight.
+
+    Parameters
+    ----------
+    weights : csr_array of shape (n_samples, n_targets)
+        With sorted columns; the sum of a row is one but for rounding.
+    targets : ndarray of shape (n_targets,)
+        Increasing.
+
+    Returns
+    -------
+    centres : ndarray of shape (n_samples,)
+        The weighted means.
+    means, variances : ndarray of shape (n_samples, 100)
+        Of each part; the means are relative to the centre.
+    """
+    n, cuts = weights.shape[0], np.arange(1, N_COMPONENTS) / N_COMPONENTS
+    centres, sums = np.empty(n), np.zeros((2, n, N_COMPONENTS + 1))
+    # Each row by itself, so that its last digits do not depend on the others.
+    for i, (begin, end) in enumerate(pairwise(weights.indptr)):
+        levels = np.cumsum(weights.data[begin:end], dtype=np.float64)
+        w, levels = weights.data[begin:end] / levels[-1], levels / levels[-1]
+        y = targets[weights.indices[begin:end]]
+        centres[i] = np.cumsum(w * y)[-1]
+        y = y - centres[i]
+        at = np.minimum(np.searchsorted(levels, cuts), len(y) - 1)
+        for powers, of_row in zip((y, y * y), sums[:, i], strict=True):
+            total = np.cumsum(w * powers)
+            # A target that a cut goes through is shared out.
+            of_row[1:-1] = total[at] - (levels[at] - cuts) * powers[at]
+            of_row[-1] = total[-1]
+    means, squares = np.diff(sums, axis=2) * N_COMPONENTS
+    return centres, means, np.maximum(squares - means**2, 0.0)
+
+
+def _smoothed(centres, means, variances, shrinkage, width, exponent):
+    """Means and variances of the Gaussians of each row, in standardised units."""
+    spreads = np.sqrt(np.mean(means**2 + variances, axis=1, keepdims=True))
+    widths = np.maximum(width * np.maximum(spreads, _LEAST_WIDTH) ** exponent, _LEAST_WIDTH)
+    return centres[:, None] + shrinkage * means, shrinkage**2 * variances + widths**2
