@@ -174,8 +174,9 @@ class UDNRegressor(
         Mean log density of the standardised held-out targets (for classes, mean log probability),
         each time that they were scored; of the first network.
     n_iter_ : int
-        Number of epochs that were run, by the first network, including those of ``refit``; or the
-        number of calls of ``partial_fit``.
+        Number of epochs that were run, by the first network, including those of ``refit`` and of
+        starts that were not kept (one input, or more than twenty); or the number of calls of
+        ``partial_fit``.
     n_samples_seen_ : int
         Number of rows that the prior is weighed against: the sum of all weights.
     n_features_in_ : int
