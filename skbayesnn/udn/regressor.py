@@ -222,8 +222,8 @@ class UDNRegressor(
 
     Where it falls short on synthetic problems: beyond the range of the inputs, 90 % intervals cover
     61 % where a function rises far above all rows, 76 and 79 % on two tables of 20 to 50 rows, and
-    mostly too much, 91 to 100 %. Elsewhere, with 20 to 50 rows they cover 68 to 77 % on three of 28
-    problems (skewed noise, a smooth function, two modes).
+    87 to 100 % on the others, mostly too much. Elsewhere, with 20 to 50 rows they cover 68 to 77 %
+    on three of 28 problems (skewed noise, a smooth function, two modes).
     With fewer than 500 rows of a smooth function of three inputs or more the log density is up to
     0.2 nats per row below that of a Gaussian process with a length scale for each input. On a table
     of 41,000 rows (protein) the 90 % intervals cover 0.81.
