@@ -201,9 +201,9 @@ def test_refit_takes_as_many_epochs_as_the_best():
     model = UDNRegressor(max_iter=40, random_state=0).fit(X, y)
     best = int(np.argmax(model.validation_scores_))
     assert model.n_iter_ == len(model.validation_scores_) + best + 1
-    X, y = wave(2000)
-    X = np.hstack([X, X**2])
-    large = UDNRegressor(max_iter=6, width=8, random_state=0).fit(X, y)
+    more, values = wave(2000)
+    large = UDNRegressor(max_iter=6, width=8, random_state=0)
+    large.fit(np.hstack([more, more**2]), values)
     best = int(np.argmax(large.validation_scores_)) + 1
     assert best > 2
     assert large.n_iter_ == len(large.validation_scores_) + round(best / 2)
