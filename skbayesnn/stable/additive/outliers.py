@@ -19,9 +19,9 @@ from skbayesnn.numerics.jit import helper, kernel
 from skbayesnn.stable.additive.noise import LEAST_PRECISION
 
 N_ROWS = 64
-"""So many random rows at a time. Of the 277 rows of yacht (splits 0 and 1) f had 27 and 16 effective
-draws at the row where it had fewest without these moves, 102 and 36 with 32 rows at a time, 192
-and 116 with 100; a fit took 3.6, 5.4 and 6.4 s."""
+"""So many random rows at a time. Of the 277 rows of yacht (splits 0 and 1) f had 27 and 16
+effective draws at the row where it had fewest without these moves, 102 and 36 with 32 rows at a
+time, 192 and 116 with 100; a fit took 3.6, 5.4 and 6.4 s."""
 
 _WIDTH = 3.0
 _MAX_STEPS = 10
