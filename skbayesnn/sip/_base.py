@@ -22,8 +22,8 @@ from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.sip.inference import Settings, SIPInference
 from skbayesnn.sip.model import SparseImplicitProcess
 from skbayesnn.sip.prediction import Predictor
+from skbayesnn.training.effects import distance_units, input_effects
 from skbayesnn.training.loop import train
-from skbayesnn.training.novelty import Novelty
 from skbayesnn.training.settings import (
     TRAINING_CONSTRAINTS,
     Automatic,
@@ -32,6 +32,7 @@ from skbayesnn.training.settings import (
     holds_out,
     training_settings,
 )
+from skbayesnn.training.unseen import Unseen
 
 _CONSTRAINTS = {
     "prior": [Options(("auto", "bnn", "smooth", "sampler"))],
@@ -64,7 +65,7 @@ _MIN_HELD_OUT, _MAX_HELD_OUT = 60, 400
 # Of the smallest tables up to half of the rows: fewer choose next to no noise.
 _LEAST_HELD_OUT = 12
 # Rows over which the prior starts with variance one.
-_MAX_START_ROWS = 200
+_MAX_START_ROWS = 500
 _NOISE_FACTORS, _SPREAD_FACTORS = np.geomspace(1.0, 1e4, 31), np.geomspace(1.0, 3.0, 8)
 # With all rows after early stopping: part of the epochs, and of the learning rate.
 _ALL_ROWS_PART, _ALL_ROWS_RATE = 0.1, 0.1
@@ -103,14 +104,11 @@ class SIPBase:
     def _start(self, X, y, weights, generator, settings):
         """Scales, inducing inputs, model and inference before the first step."""
         self._X_offset, self._X_scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
-        self._y_offset, self._y_scale = 0.0, 1.0
+        self._X_units, self._y_offset, self._y_scale = 1.0, 0.0, 1.0
         if self.normalize_X:
             self._X_offset, self._X_scale = location_and_scale(X, "X", weights)
         if self.normalize_y:
             self._y_offset, self._y_scale = map(float, location_and_scale(y, "y", weights))
-        target = self._scaled_target(y)
-        centred = target - np.average(target, weights=weights)
-        self._y_variance = float(np.average(centred**2, weights=weights))
         scaled = self._scaled(X)
         self._seed = int(generator.integers(2**31))
         some = generator.permutation(len(X))[:_MAX_START_ROWS]
@@ -153,17 +151,29 @@ class SIPBase:
     def _scaled_target(self, y):
         return (y - self._y_offset) / self._y_scale
 
-    def _see(self, X, weights):
-        """Count the rows, whole numbers stay whole; and take note of where they are."""
+    def _count(self, weights):
+        """Count the rows; whole numbers stay whole."""
         total = self.n_samples_seen_ + float(weights.sum())
         self.n_samples_seen_ = int(total) if total.is_integer() else total
-        # In units in which distances mean something, if there are such units.
-        if self.normalize_X:
-            self._novelty.add(self._scaled(X))
 
-    def _far_variance(self, scaled):
-        """What is added to the standardised target's variance where no row is near; (n_rows,)."""
-        return self._novelty(scaled) * self._y_variance
+    def _placed(self, X):
+        """Inputs in units in which rows have distances."""
+        return self._scaled(X) * self._X_units
+
+    def _remember(self, X, y, weights):
+        """Take note of rows, where distances mean something."""
+        if self.normalize_X:
+            self._unseen.add(self._placed(X), self._scaled_target(y)[:, None], weights)
+
+    def _learn_units(self, X, targets, weights, generator):
+        """Rows are as far apart as their means may be."""
+        some = generator.permutation(len(targets))
+        effects = input_effects(self._means, X[some], targets[some, None], weights[some])
+        self._X_units = distance_units([effects])
+
+    def _means(self, scaled):
+        """Means of the standardised target; (n, 1)."""
+        return self._mixture(self._predictor, scaled).mean()[:, None]
 
     def _learn(self, X, y, weights):
         """Fit to a part of the rows, the others telling when to stop; then go on with all."""
@@ -173,8 +183,8 @@ class SIPBase:
             rows, other = self._held_out(X, y)
         settings = training_settings(self, len(y[rows]), automatic(len(y[rows])))
         self._start(X[rows], y[rows], weights[rows], start, settings)
-        self._novelty = Novelty(chance)
-        self._see(X, weights)
+        self._unseen = Unseen(chance)
+        self._count(weights)
         data = self._scaled(X), self._scaled_target(y), weights
         n_tasks = settings.n_epochs + (0 if other is None else self._more(settings.n_epochs))
         tasks = self._callback_tasks(X, y, n_tasks)
@@ -210,6 +220,8 @@ class SIPBase:
                 self.loss_curve_ = [*self.loss_curve_, *record.losses]
         inference.detach()
         self._publish()
+        self._learn_units(*data, chance)
+        self._remember(X, y, weights)
         tasks.finish()
         self._warn_if_the_prior_was_left()
 
@@ -219,7 +231,7 @@ class SIPBase:
         if first:
             start, self._generator, chance = spawn_generators(self.random_state, 3)
             self._start(X, y, weights, start, settings)
-            self._novelty = Novelty(chance)
+            self._unseen = Unseen(chance)
         inference, safe = self._inference, self._inference.state()
         inference.attach(
             self._scaled(X), self._scaled_target(y), weights,
@@ -234,7 +246,8 @@ class SIPBase:
                 "A step on this batch was not finite; the model is unchanged. Scale the inputs "
                 "or lower 'learning_rate'."
             )
-        self._see(X, weights)
+        self._count(weights)
+        self._remember(X, y, weights)
         self.loss_curve_ = [*self.loss_curve_, loss]
         self._publish()
 
@@ -295,20 +308,19 @@ class SIPBase:
 
         The noise that training finds, and the distances between the draws of u, are those of
         the training rows, which the prior's many parameters have followed. Every component of the
-        mixture has factors of its own, drawn from what the rows leave possible: a few rows leave
-        much, and the tails of predictions are then heavier.
+        mixture has a factor of its own on the noise, drawn from what the rows leave possible: a few
+        rows leave much, and the tails of predictions are then heavier.
         """
         n = self.n_posterior_draws
         rows = self._log_densities(X, targets, weights, n, _SPREAD_FACTORS, _NOISE_FACTORS)
-        log_posterior = (rows @ weights).ravel()
-        most = int(log_posterior.argmax())
-        posterior = np.exp(log_posterior - log_posterior[most])
+        scores = rows @ weights
+        best, most = np.unravel_index(scores.argmax(), scores.shape)
+        posterior = np.exp(scores[best] - scores[best, most])
         generator = np.random.default_rng([self._seed, 1])
         (drawn,) = systematic(posterior / posterior.sum(), n, generator)
-        spreads, noises = np.meshgrid(_SPREAD_FACTORS, _NOISE_FACTORS, indexing="ij")
-        drawn = generator.permutation(drawn)
-        self._spread_factor, self._noise_factor = spreads.ravel()[drawn], noises.ravel()[drawn]
-        if noises.ravel()[most] == _NOISE_FACTORS[-1]:
+        self._spread_factor = float(_SPREAD_FACTORS[best])
+        self._noise_factor = _NOISE_FACTORS[generator.permutation(drawn)]
+        if most == len(_NOISE_FACTORS) - 1:
             warn_user(
                 "Held-out rows ask for more than 10,000 times the noise variance that training "
                 "found: the fit follows single rows. Use more rows, a larger "
@@ -336,7 +348,7 @@ class SIPBase:
         known = {
             k: v
             for k, v in vars(self).items()
-            if k.startswith(("_X", "_y", "_seed", "_noise", "_spread", "_novelty"))
+            if k.startswith(("_X", "_y", "_seed", "_noise", "_spread", "_unseen"))
         }
         return {
             **known,

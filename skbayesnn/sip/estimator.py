@@ -16,6 +16,7 @@ from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.sip._base import NETWORKS, SIPBase
 from skbayesnn.sip.members import SeveralFits
 from skbayesnn.training.settings import number_of_networks
+from skbayesnn.training.unseen import draws_where_unseen, where_unseen
 
 
 class SIPRegressor(
@@ -179,10 +180,13 @@ class SIPRegressor(
     mixture has factors of its own, drawn from their posterior given these rows, so that the tails
     are heavy where the rows are few.
 
-    Far from the rows 2 (1 − exp(−Δ² / (2 l²))) of the variance of the target is added to that of
-    each Gaussian, and to draws as independent noise: Δ is the distance to the nearest row, in
-    excess of what 99 % of the rows have to theirs, and l is 0.35 of the median distance of the rows
-    from their medians; of more than a thousand rows a thousand are kept for it.
+    Far from the rows the networks continue as they please, and another model replaces them: with
+    probability 1 − exp(−(Δ/l)²) the prediction is that of a Gaussian process with squared
+    exponential covariance on at most 400 of the rows, averaged over its length scale and its noise;
+    draws of it are independent between rows. Δ is the distance to the nearest row, with each input
+    in units of how much the predicted mean changes with it, in excess of what 99 % of the rows have
+    to theirs, and l is a tenth of the median distance of the rows from their medians. With
+    ``normalize_X=False`` there are no distances, and the networks speak everywhere.
 
     Fits of one network to a few hundred rows differ from seed to seed. What falls short on
     synthetic tables of 200 to 500 rows, a default fit each: beyond the rows 90 % intervals covered
@@ -382,9 +386,9 @@ class SIPRegressor(
         if hasattr(self, "estimators_"):
             return self._predictions_of_members(X)
         scaled = self._scaled(X)
-        near = self._mixture(self._predictor, scaled)
-        variances = near.variances + self._far_variance(scaled)[:, None]
-        mixture = PredictiveMixture(near.weights, near.means, variances)
+        mixture = where_unseen(
+            self._mixture(self._predictor, scaled), *self._unseen(self._placed(X))
+        )
         return mixture.scaled(self._y_offset, self._y_scale)
 
     @one_blas_thread
@@ -403,7 +407,8 @@ class SIPRegressor(
         -------
         draws : ndarray of shape (n_rows, n_samples)
             In the units of y. A column is one function, of one network, at all rows, with
-            independent noise added; each row by itself follows `predict_distribution`.
+            independent noise added, and other values where no row is near; each row by itself
+            follows `predict_distribution`.
 
         Raises
         ------
@@ -417,8 +422,8 @@ class SIPRegressor(
         (generator,) = spawn_generators(random_state, 1)
         scaled = self._scaled(X)
         f, noise = self._predictor.functions(scaled, n_samples, generator)
-        noise = noise + self._far_variance(scaled)[:, None]
         f += np.sqrt(noise) * generator.standard_normal(f.shape)
+        draws_where_unseen(f, *self._unseen(self._placed(X)), generator)
         return self._y_offset + self._y_scale * f
 
     @one_blas_thread

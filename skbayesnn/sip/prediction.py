@@ -25,8 +25,10 @@ class Predictor:
     n_components : int
         Draws of u.
     seed : int
-    spread, noise : float or ndarray of shape (n_components,), default=1.0
-        Factors on the distances of the draws of u from their mean, and on the noise variance.
+    spread : float, default=1.0
+        Factor on the distances of the draws of u from their mean.
+    noise : float or ndarray of shape (n_components,), default=1.0
+        Factor on the noise variance of each component.
 
     Attributes
     ----------
@@ -36,7 +38,7 @@ class Predictor:
     def __init__(self, model, parameters, n_components, seed, spread=1.0, noise=1.0):
         self.prior, self.posterior = model.prior, model.posterior
         self.theta, self.phi, self.Z, log_noise = (part.copy() for part in model.parts(parameters))
-        self.spread = np.broadcast_to(spread, n_components)
+        self.spread = spread
         self.noise_variance = np.exp(log_noise[0]) * np.broadcast_to(noise, n_components)
         fixed = np.random.default_rng([seed, 0])
         self.networks = model.networks
@@ -46,15 +48,15 @@ class Predictor:
         self.conditional = FeatureConditional(mean, features, model.jitter_at(log_noise[0]))
         w = self._network(np.random.default_rng(seed), n_components)
         self.mean_w = w.mean(axis=0)
-        self.w = self._spread_out(w, self.spread)
+        self.w = self._spread_out(w)
 
     def _network(self, generator, n):
         """Whitened draws of u."""
         noise = generator.standard_normal((n, N_POSTERIOR_NOISE))
         return self.posterior.forward(self.phi, noise)[-1]
 
-    def _spread_out(self, w, spread):
-        return self.mean_w + spread[:, None] * (w - self.mean_w)
+    def _spread_out(self, w):
+        return self.mean_w + self.spread * (w - self.mean_w)
 
     def _blocks(self, X):
         return [X[begin : begin + _ROWS_AT_ONCE] for begin in range(0, len(X), _ROWS_AT_ONCE)]
@@ -76,11 +78,10 @@ class Predictor:
 
     def functions(self, X, n, generator):
         """Joint draws of f from the posterior, (n_rows, n), and the noise variance of each."""
-        factors = generator.integers(len(self.spread), size=n)
-        w = self._spread_out(self._network(generator, n), self.spread[factors])
+        w = self._spread_out(self._network(generator, n))
         draw = self.conditional.drawer(w, generator)
         f = np.concatenate([draw(*block).T for block in self._prior_moments(X)])
-        return f, self.noise_variance[factors]
+        return f, generator.choice(self.noise_variance, size=n)
 
     def prior_functions(self, X, n, generator):
         """Joint draws of f from the prior; (n_rows, n)."""

@@ -113,7 +113,7 @@ class Prior:
 
     def _spread_and_centre(self, theta, X, generator):
         """Standard deviation over functions, within an input; mean over functions and inputs."""
-        noise = self.draw_noise(generator, 100, np.float64)
+        noise = self.draw_noise(generator, 200, np.float64)
         mean, features = self.moments(theta, X, noise)
         return np.sqrt((features**2).sum(axis=1).mean()), mean.mean()
 

@@ -1,16 +1,8 @@
-"""How far a row is from those that were trained on: where none is near, intervals widen.
+"""How far a row is from those that were trained on.
 
-Weights are fitted at their mean, so the network is as sure of its line beyond the rows, and across
-a gap between them, as among them. What it cannot know there is taken from the distance to the
-nearest row: with Δ what that distance has in excess of those that rows have among themselves,
-
-    2 (1 − exp(−Δ(x)² / (2 l²)))
-
-times the variance of the targets is added to the variance of each Gaussian. Far away that is the
-expected square of the difference of two targets: a guess that has nothing to do with what it
-guesses. It is how the variance of a Gaussian process grows away from a row, but zero where rows
-are as near as rows are to each other. Not in the paper. (The network of unbounded depth takes the
-distance alone, and another law: :mod:`skbayesnn.training.unseen`.)
+A network is as sure of its line beyond the rows, and across a gap between them, as among them. Where
+another law has to speak (:mod:`skbayesnn.training.unseen`) is told by the distance to the nearest
+row, in excess of those that rows have among themselves. Not in the paper.
 """
 
 import numpy as np
@@ -18,9 +10,7 @@ from scipy.spatial import cKDTree
 
 MOST_ROWS = 1000
 LEVEL = 0.99
-"""Part of the rows that have another as near as a row may be without any widening."""
-LENGTH = 0.35
-"""The length l, over the median distance of the rows from their medians."""
+"""Part of the rows that have another as near as a row may be without any excess."""
 
 
 class Novelty:
@@ -35,8 +25,8 @@ class Novelty:
     >>> import numpy as np
     >>> novelty = Novelty(np.random.default_rng(0))
     >>> novelty.add(np.linspace(-1, 1, 50)[:, None])
-    >>> novelty(np.array([[0.51], [1.0], [1.1], [2.0]])).round(3)
-    array([0.   , 0.   , 0.107, 2.   ])
+    >>> novelty.excess(np.array([[0.51], [1.0], [1.1], [2.0]])).round(3)
+    array([0.   , 0.   , 0.116, 1.88 ])
     """
 
     def __init__(self, generator):
@@ -86,7 +76,3 @@ class Novelty:
         if self.tree is None:
             return np.zeros(len(X))
         return np.maximum(self.tree.query(X)[0] - self.near, 0.0) / self.spread
-
-    def __call__(self, X):
-        """What is to be added for each row, over the variance of the targets; (n,)."""
-        return -2.0 * np.expm1(-0.5 * (self.excess(X) / LENGTH) ** 2)

@@ -20,6 +20,7 @@ from scipy.spatial.distance import cdist
 
 from skbayesnn._validation import location_and_scale
 from skbayesnn.predictive import PredictiveMixture, linear_pool
+from skbayesnn.training.novelty import Novelty
 
 MOST_ROWS = 400
 LENGTHS = np.geomspace(0.1, 10.0, 13)
@@ -31,6 +32,9 @@ LEAST_ERROR = 1e-3
 functions that these are would else say that the variance is tiny."""
 LEAST_PROBABILITY = 1e-3
 """Settings of less, beside that of the best, are left out."""
+SWITCH = 0.1
+"""Distance from the rows, in excess of that between them and over their spread, where this law has
+a probability of 1 − 1/e."""
 SHARES, FACTORS = np.array([0.75, 0.25]), np.array([1.0, 9.0])
 """Parts of the law, and what the variance of the function is multiplied by in them."""
 
@@ -145,26 +149,110 @@ def _correlation(distances, length):
     return np.exp(-0.5 * (distances / length) ** 2)
 
 
-def where_unseen(known, chance, weights, means, variances):
-    """The law with some probability another, whose Gaussians are those of rows where it is not 0.
+class Unseen:
+    """Rows that were seen, and what is predicted where none of them is near.
+
+    Parameters
+    ----------
+    generator : numpy.random.Generator
+        Chooses rows where there are too many.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> unseen = Unseen(np.random.default_rng(0))
+    >>> X = np.linspace(-1, 1, 50)[:, None]
+    >>> unseen.add(X, np.sin(X), np.ones(50))
+    >>> chance, (weights, means, variances) = unseen(np.array([[0.5], [1.1], [2.0]]))
+    >>> chance.round(2), means.shape
+    (array([0.  , 0.74, 1.  ]), (2, 1, 2))
+    """
+
+    def __init__(self, generator):
+        self.novelty, self.law = Novelty(generator), None
+
+    def add(self, X, targets, weights):
+        """Take in the rows of a table, or of a batch of a stream.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, n_inputs)
+            In units in which rows have distances; the same in every call.
+        targets : ndarray of shape (n, n_targets)
+        weights : ndarray of shape (n,)
+            How many rows each row stands for.
+        """
+        self.novelty.add(X, np.column_stack([targets, weights]))
+        told = self.novelty.told
+        self.law = SmoothLaw(self.novelty.rows, told[:, :-1], told[:, -1])
+
+    def __call__(self, X):
+        """How probable it is that no row tells of these, and what the law is then.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, n_inputs)
+
+        Returns
+        -------
+        chance : ndarray of shape (n,)
+            Zero among the rows.
+        gaussians : tuple of ndarray, or None
+            What :class:`SmoothLaw` gives for the rows whose chance is not zero, if there are any.
+        """
+        chance = -np.expm1(-((self.novelty.excess(X) / SWITCH) ** 2))
+        return chance, self.law(X[chance > 0]) if chance.any() else None
+
+
+def draws_where_unseen(draws, chance, gaussians, generator):
+    """Replace draws by draws of the other law, each with its chance, independent between rows.
+
+    Parameters
+    ----------
+    draws : ndarray of shape (n, n_draws)
+        Changed.
+    chance, gaussians
+        What :class:`Unseen` gives, for one target.
+    generator : numpy.random.Generator
+    """
+    if gaussians is None:
+        return
+    weights, means, variances = gaussians
+    shape = len(means), draws.shape[1]
+    which = generator.choice(len(weights), size=shape, p=weights)
+    drawn = np.take_along_axis(means[:, 0], which, axis=1)
+    drawn += np.sqrt(np.take_along_axis(variances[:, 0], which, axis=1)) * (
+        generator.standard_normal(shape)
+    )
+    rows = chance > 0
+    unseen = generator.random(shape) < chance[rows, None]
+    draws[rows] = np.where(unseen, drawn, draws[rows])
+
+
+def where_unseen(known, chance, gaussians, target=0):
+    """A law, and with some probability another.
 
     Parameters
     ----------
     known : PredictiveMixture
         Of n rows.
-    chance : ndarray of shape (n,)
-    weights : ndarray of shape (n_gaussians,)
-    means, variances : ndarray of shape (m, n_gaussians)
+    chance, gaussians
+        What :class:`Unseen` gives for these rows.
+    target : int, default=0
+        Which of several.
 
     Returns
     -------
     law : PredictiveMixture
     """
+    if gaussians is None:
+        return known
+    weights, *moments = gaussians
     # Rows without another law get a probability of 0 for their own Gaussians once more.
     other = [
         np.repeat(part[:, :1], len(weights), axis=1) for part in (known.means, known.variances)
     ]
-    for part, given in zip(other, (means, variances), strict=True):
-        part[chance > 0] = given
+    for part, given in zip(other, moments, strict=True):
+        part[chance > 0] = given[:, target]
     shares = np.column_stack([1.0 - chance, chance])
     return linear_pool([known, PredictiveMixture(weights, *other)], shares)

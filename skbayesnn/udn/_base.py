@@ -18,7 +18,6 @@ from skbayesnn._warnings import warn_user
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.workers import Workers
 from skbayesnn.training.loop import CallbackTasks, train
-from skbayesnn.training.novelty import Novelty
 from skbayesnn.training.settings import (
     TRAINING_CONSTRAINTS,
     Automatic,
@@ -28,6 +27,7 @@ from skbayesnn.training.settings import (
     number_of_networks,
     training_settings,
 )
+from skbayesnn.training.unseen import Unseen
 from skbayesnn.udn.architecture import FUSED, GENERATORS, MANY_INPUTS, Architecture
 from skbayesnn.udn.depth import CategoricalDepth, PointMass, TruncatedPoisson
 from skbayesnn.udn.inference import DepthInference
@@ -174,7 +174,7 @@ class UnboundedDepthMixin:
     def _initialise(self, n_inputs, n_rows, likelihood, n_networks=1):
         """Untrained networks: this estimator's own and, for each of the others, a copy of it."""
         *generators, chance = spawn_generators(self.random_state, 3 * n_networks + 1)
-        generators, self._novelty = iter(generators), Novelty(chance)
+        generators, self._unseen = iter(generators), Unseen(chance)
         parameters = self.get_params(deep=False)
         self._others = [type(self)(**parameters) for _ in range(n_networks - 1)]
         for member in self._members():
@@ -423,7 +423,7 @@ class UnboundedDepthMixin:
         depths = [member._depths() for member in members]
         n_layers = max(len(q) for q in depths)
         posterior = np.mean([np.pad(q, (0, n_layers - len(q))) for q in depths], axis=0)
-        own = ("_X", "_y", "_network", "_depth", "_temperature", "_others", "_novelty")
+        own = ("_X", "_y", "_network", "_depth", "_temperature", "_others", "_unseen")
         names = ("n_features_in_", "classes_")
         return {
             **{k: v for k, v in vars(self).items() if k.startswith(own)},

@@ -20,15 +20,11 @@ from skbayesnn._validation import (
 from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture, linear_pool
-from skbayesnn.training.unseen import SmoothLaw, where_unseen
+from skbayesnn.training.effects import distance_units, input_effects
+from skbayesnn.training.unseen import where_unseen
 from skbayesnn.udn._base import CONSTRAINTS, UnboundedDepthMixin
 from skbayesnn.udn.layers import LayerGenerator
 from skbayesnn.udn.likelihoods import Likelihood
-from skbayesnn.udn.relevance import distance_units, input_effects
-
-SWITCH = 0.1
-"""Distance from the rows, in excess of that between them and over their spread, where the law of
-smooth functions has a probability of 1 − 1/e."""
 
 
 class UDNRegressor(
@@ -450,17 +446,7 @@ class UDNRegressor(
     def _remember(self, X, targets, weights):
         """Take note of rows, where distances mean something."""
         if self._X_map is not None:
-            self._novelty.add(self._placed(X), np.column_stack([targets, weights]))
-            rows, told = self._novelty.rows, self._novelty.told
-            self._novelty_law = SmoothLaw(rows, told[:, :-1], told[:, -1])
-
-    def _of_unseen(self, X):
-        """Probability that no row tells of these, and the Gaussians of those where it is not 0."""
-        placed = self._placed(X)
-        chance = -np.expm1(-((self._novelty.excess(placed) / SWITCH) ** 2))
-        if not chance.any():
-            return chance, None
-        return chance, self._novelty_law(placed[chance > 0])
+            self._unseen.add(self._placed(X), targets, weights)
 
     @property
     def noise_variance_(self) -> FloatArray:
@@ -504,12 +490,8 @@ class UDNRegressor(
             linear_pool(of_target, np.full(len(of_target), 1.0 / len(of_target)))
             for of_target in zip(*of_members, strict=True)
         ]
-        chance, unseen = self._of_unseen(X)
-        if unseen is not None:
-            mixtures = [
-                where_unseen(known, chance, unseen[0], *(part[:, t] for part in unseen[1:]))
-                for t, known in enumerate(mixtures)
-            ]
+        unseen = self._unseen(self._placed(X))
+        mixtures = [where_unseen(known, *unseen, t) for t, known in enumerate(mixtures)]
         return mixtures[0] if self._y_ndim == 1 else mixtures
 
     def _own_mixtures(self, X):

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 from toy_tables import wave
 
-from skbayesnn.training.novelty import LENGTH, LEVEL, MOST_ROWS, Novelty
+from skbayesnn.training.novelty import LEVEL, MOST_ROWS, Novelty
 from skbayesnn.udn import UDNClassifier, UDNRegressor
 from skbayesnn.udn.inputs import REACH, NormalScores, TableScales
 
@@ -48,26 +48,24 @@ def test_novelty_of_rows_on_a_line():
     rows = np.repeat(np.arange(11.0), 3)[:, None]  # copies are no nearer than one row
     novelty = Novelty(np.random.default_rng(0))
     novelty.add(rows)
-    length = LENGTH * 3.0  # the median distance from 5
     for x, distance in ((4.0, 0.0), (4.5, 0.5), (11.0, 1.0), (12.5, 2.5), (-3.0, 3.0)):
-        excess = max(distance - 1.0, 0.0)
-        expected = 2 * (1 - np.exp(-0.5 * (excess / length) ** 2))
-        np.testing.assert_allclose(novelty(np.array([[x]])), expected, atol=1e-12)
+        expected = max(distance - 1.0, 0.0) / 3.0  # the median distance from 5
+        np.testing.assert_allclose(novelty.excess(np.array([[x]])), expected, atol=1e-12)
 
 
 def test_novelty_spares_all_but_a_hundredth_of_rows_like_those_seen(rng):
     for d in (1, 8):
         novelty = Novelty(np.random.default_rng(0))
         novelty.add(rng.normal(size=(800, d)))
-        assert np.mean(novelty(rng.normal(size=(4000, d))) > 0) < 3 * (1 - LEVEL)
-        assert np.all(novelty(rng.normal(size=(50, d)) + 10) > 1.9)
+        assert np.mean(novelty.excess(rng.normal(size=(4000, d))) > 0) < 3 * (1 - LEVEL)
+        assert np.all(novelty.excess(rng.normal(size=(50, d)) + 10) > 1.9)
 
 
 def test_novelty_of_few_rows_and_of_streams():
     for n in (1, 3):
         alone = Novelty(np.random.default_rng(0))
         alone.add(np.zeros((n, 2)))  # one distinct row has no distance to another
-        np.testing.assert_array_equal(alone(np.ones((2, 2))), [0, 0])
+        np.testing.assert_array_equal(alone.excess(np.ones((2, 2))), [0, 0])
     stream = Novelty(np.random.default_rng(0))
     for begin in range(0, 30_000, 3000):
         rows = np.arange(begin, begin + 3000.0)[:, None]
@@ -78,7 +76,7 @@ def test_novelty_of_few_rows_and_of_streams():
     assert np.all(np.abs(parts - 100) < 45)  # each batch alike: standard deviation 9.5
     copy = pickle.loads(pickle.dumps(stream))
     X = np.linspace(-1e4, 4e4, 50)[:, None]
-    np.testing.assert_array_equal(copy(X), stream(X))
+    np.testing.assert_array_equal(copy.excess(X), stream.excess(X))
 
 
 def test_intervals_widen_in_a_gap_and_beyond_the_rows():

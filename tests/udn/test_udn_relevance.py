@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from skbayesnn import UDNClassifier, UDNRegressor
-from skbayesnn.udn.relevance import HALF, LEAST, LEAST_UNEXPLAINED, input_effects, relevances
+from skbayesnn.training.effects import LEAST, LEAST_UNEXPLAINED, input_effects
+from skbayesnn.udn.relevance import HALF, relevances
 
 
 def test_effects_of_a_linear_and_of_a_quadratic_mean(rng):

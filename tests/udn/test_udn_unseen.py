@@ -9,9 +9,9 @@ from scipy.spatial.distance import cdist
 from scipy.stats import multivariate_t
 
 from skbayesnn.training import unseen
+from skbayesnn.training.effects import LEAST, distance_units
 from skbayesnn.training.unseen import FACTORS, LENGTHS, NOISES, SHARES, SmoothLaw
 from skbayesnn.udn import UDNRegressor
-from skbayesnn.udn.relevance import LEAST, distance_units
 
 
 def brute_force(X, y, X_new):
@@ -128,8 +128,7 @@ def test_rows_among_others_have_the_networks_law_alone():
     for t, law in enumerate(model.predict_distribution(at)):
         np.testing.assert_allclose(law.mean()[[0, 2]], alone[t].mean()[[0, 2]])
         np.testing.assert_allclose(law.var()[[0, 2]], alone[t].var()[[0, 2]])
-        weights, means, variances = model._novelty_law(model._placed(at[1:2]))
-        chance = model._of_unseen(at)[0][1]
+        (chance,), (weights, means, variances) = model._unseen(model._placed(at[1:2]))
         assert 0.9 < chance <= 1
         y = law.mean()[1] + law.std()[1] * np.array([-1.0, 0.0, 2.0])
         density = weights * np.exp(-0.5 * (y[:, None] - means[0, t]) ** 2 / variances[0, t])

@@ -1,0 +1,94 @@
+"""What the inputs do, by the means that a network predicts.
+
+The effect of an input is how much the predicted mean changes with it, a standard deviation of the
+input, in standard deviations of what the mean leaves unexplained. Networks of unbounded depth scale
+the inputs of later networks of a pool by the effects in earlier ones, from rows that were held out
+(:mod:`skbayesnn.udn.relevance`); rows are as far apart as their means may be
+(:mod:`skbayesnn.training.unseen`). Not in the paper.
+"""
+
+import numpy as np
+
+STEP = 0.1
+"""Half of the step of the difference, in deviations of an input."""
+LEAST = 0.03
+"""No input counts for nothing: a smaller effect may be chance."""
+LEAST_UNEXPLAINED = 1e-3
+"""In units of the targets: without any noise all inputs that do anything count."""
+MOST_ROWS = 500
+"""Rows that are looked at."""
+
+
+def input_effects(mean, X, targets, weights):
+    """Effect of each input on a mean, beside what the mean leaves unexplained.
+
+    Parameters
+    ----------
+    mean : callable
+        From inputs (n, n_inputs) to predicted means (n, n_targets).
+    X : ndarray of shape (n, n_inputs)
+    targets : ndarray of shape (n, n_targets)
+        Standardised.
+    weights : ndarray of shape (n,)
+        How many rows each row stands for.
+
+    Returns
+    -------
+    effects : ndarray of shape (n_inputs,)
+        The largest of any target's; 0 for a constant input.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X, noise = rng.normal(size=(400, 3)), rng.normal(size=(400, 1))
+    >>> slopes = np.array([[1.0], [0.5], [0.0]])
+    >>> input_effects(lambda X: X @ slopes, X, X @ slopes + noise, np.ones(400)).round(1)
+    array([0.9, 0.5, 0. ])
+    """
+    X, targets, weights = X[:MOST_ROWS], targets[:MOST_ROWS], weights[:MOST_ROWS]
+    misses = np.abs(targets - mean(X))
+    unexplained = np.array([_median(column, weights) for column in misses.T]) / 0.6745
+    unexplained = np.hypot(unexplained, LEAST_UNEXPLAINED)
+    centre = np.average(X, axis=0, weights=weights)
+    spreads = np.sqrt(np.average((X - centre) ** 2, axis=0, weights=weights))
+    effects = np.zeros(X.shape[1])
+    for j in np.flatnonzero(spreads > 0):
+        step = np.zeros(X.shape[1])
+        step[j] = STEP * spreads[j]
+        slopes = (mean(X + step) - mean(X - step)) / (2.0 * STEP)
+        squares = np.average(slopes**2, axis=0, weights=weights)
+        effects[j] = np.max(np.sqrt(squares) / unexplained)
+    return effects
+
+
+def _median(values, weights):
+    """The weighted median: of the middle values the lower."""
+    order = np.argsort(values, kind="stable")
+    mass = np.cumsum(weights[order])
+    return values[order[np.searchsorted(mass, 0.5 * mass[-1])]]
+
+
+def distance_units(effects):
+    """What normalised inputs are multiplied by for rows to be as far apart as their means may be.
+
+    Parameters
+    ----------
+    effects : list of ndarray of shape (n_inputs,)
+        Of each network; none at all leave inputs as they are.
+
+    Returns
+    -------
+    units : ndarray of shape (n_inputs,) or float
+        From ``LEAST`` to 1. It is 1 for an input without any effect: that was constant, so nobody
+        knows what it does.
+
+    Examples
+    --------
+    >>> distance_units([np.array([2.0, 0.5, 0.0])])
+    array([1.  , 0.25, 1.  ])
+    """
+    if not effects:
+        return 1.0
+    size = np.sqrt(np.mean(np.square(effects), axis=0))
+    return np.where(size > 0, np.maximum(size / (size.max() or 1.0), LEAST), 1.0)
