@@ -1,8 +1,8 @@
 """How far a row is from those that were trained on.
 
-A network is as sure of its line beyond the rows, and across a gap between them, as among them. Where
-another law has to speak (:mod:`skbayesnn.training.unseen`) is told by the distance to the nearest
-row, in excess of those that rows have among themselves. Not in the paper.
+A network is as sure of its line beyond the rows, and across a gap between them, as among them. The
+distance to the nearest row, in excess of those that rows have among themselves, tells where another
+law has to speak (:mod:`skbayesnn.training.unseen`). Not in the paper.
 """
 
 import numpy as np
