@@ -39,11 +39,10 @@ for model in models:
 # %%
 # The intervals of all four models contain the curve in the gap. Beyond the data, the deep Wishart
 # process returns to its prior, with wide intervals, within about a length scale. The network of
-# unbounded depth does much the same, because where no row is near its prediction is that of a
-# Gaussian process. The others assume that the function continues in some way, and miss most of this
-# curve. The stable network expects it to stay at its level; further jumps lie in the far tails
-# only. The intervals of the sparse implicit process hardly widen. In the figure, the dashed curve
-# is the truth.
+# unbounded depth and the sparse implicit process do much the same, because where no row is near
+# their prediction is that of a Gaussian process. The stable network expects the function to stay
+# at its level, and misses most of this curve; further jumps lie in the far tails only. In the
+# figure, the dashed curve is the truth.
 
 figure, axes = plt.subplots(1, 4, figsize=(14, 3.7), sharey=True, layout="constrained")
 for model, ax in zip(models, axes, strict=True):

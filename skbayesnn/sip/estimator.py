@@ -111,8 +111,8 @@ class SIPRegressor(
     point_estimate : {"mean", "median"}, default="mean"
         Point of the predictive distribution that ``predict`` returns.
     normalize_X : bool, default=True
-        Standardise the inputs internally. Without, nothing is added to the variance of predictions
-        far from the rows.
+        Standardise the inputs internally. Without, the networks speak for themselves far from the
+        rows, too, where they are too certain.
     normalize_y : bool, default=True
         Standardise the targets internally. All outputs are in the units of y either way.
     n_jobs : int or None, default=None
@@ -175,10 +175,10 @@ class SIPRegressor(
     network produces whitened inducing values: with both divergences, prior and posterior chased
     each other where the noise was small, and training left the data. The parameters of the prior
     have a prior of their own, α rises during training, the inducing inputs have four times the
-    learning rate, and predictions are widened to suit the held-out rows, by factors on the noise
-    variance and on the distances between the draws of the inducing values. Each component of the
-    mixture has factors of its own, drawn from their posterior given these rows, so that the tails
-    are heavy where the rows are few.
+    learning rate, and predictions are widened to suit the held-out rows, by a factor on the
+    distances between the draws of the inducing values and by factors on the noise variance. Each
+    component of the mixture has a noise factor of its own, drawn from the posterior given these
+    rows, so that the tails are heavy where the rows are few.
 
     Far from the rows the networks continue as they please, and another model replaces them: with
     probability 1 − exp(−(Δ/l)²) the prediction is that of a Gaussian process with squared
