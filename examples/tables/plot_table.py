@@ -60,13 +60,13 @@ print(table.isna().sum().to_string())
 def from_date(frame):
     """Time in years, sine and cosine of the season, and the day of the week."""
     date = frame["date"]
-    angle = 2 * np.pi * date.dt.dayofyear / 365.25
+    angle = 2 * np.pi * date.dt.day_of_year / 365.25
     return pd.DataFrame(
         {
             "years": (date - pd.Timestamp("2023-01-01")).dt.days / 365.25,
             "sine": np.sin(angle),
             "cosine": np.cos(angle),
-            "weekday": date.dt.dayofweek,
+            "weekday": date.dt.day_of_week,
         }
     )
 
