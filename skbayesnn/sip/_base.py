@@ -220,7 +220,8 @@ class SIPBase:
                 self.loss_curve_ = [*self.loss_curve_, *record.losses]
         inference.detach()
         self._publish()
-        self._learn_units(*data, chance)
+        if self.normalize_X:
+            self._learn_units(*data, chance)
         self._remember(X, y, weights)
         tasks.finish()
         self._warn_if_the_prior_was_left()
@@ -265,10 +266,11 @@ class SIPBase:
         return max(1, round(_ALL_ROWS_PART * n_epochs))
 
     def _new_predictor(self, n_components, spread=None):
-        factors = (self._spread_factor, self._noise_factor) if spread is None else (spread, 1.0)
+        noise = 1.0 if spread is not None else np.resize(self._noise_factor, n_components)
         return Predictor(
-            self._inference.model, self._inference.average, n_components, self._seed, *factors
-        )
+            self._inference.model, self._inference.average, n_components, self._seed,
+            self._spread_factor if spread is None else spread, noise,
+        )  # fmt: skip
 
     def _scorer(self, X, targets, weights):
         """Log densities of rows, with more noise where they ask for it.

@@ -291,6 +291,12 @@ def test_factors_are_drawn_from_what_held_out_rows_leave_possible(fitted, n):
             model._calibrate(scaled, targets + 1e4, np.ones(n))
 
 
+def test_a_fit_may_go_on_with_another_number_of_draws(fitted):
+    model, X, y = copy.deepcopy(fitted[0]), *fitted[1:]
+    model.set_params(n_posterior_draws=7).partial_fit(X, y)
+    assert model.predict_distribution(X[:1]).means.shape == (1, 7)
+
+
 def test_draws_move_apart_where_held_out_rows_ask_for_it():
     X, y = two_modes(400, 0)
     model = SIPRegressor(**SMALL, max_iter=40, random_state=0).fit(X, y)
