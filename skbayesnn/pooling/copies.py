@@ -3,6 +3,8 @@
 import numpy as np
 from scipy.sparse import issparse
 
+from skbayesnn.training.settings import copies
+
 _LEAST_SHARE = 0.1
 """Where fewer of the rows differ, the table is one of few cells, not one with copies."""
 
@@ -35,16 +37,11 @@ def distinct_rows(X, y):
     table = None if issparse(X) else _as_numbers(X)
     if table is None or table.shape[1] == 0:
         return every
-    _, of_inputs = np.unique(table, axis=0, return_inverse=True)
-    of_inputs = of_inputs.ravel()
-    low, high = np.full(len(y), np.inf), np.full(len(y), -np.inf)
-    np.minimum.at(low, of_inputs, y)
-    np.maximum.at(high, of_inputs, y)
-    numbers = np.where((low == high)[of_inputs], of_inputs, len(y) + every)
-    _, first, numbers = np.unique(numbers, return_index=True, return_inverse=True)
+    groups = copies(table, y[:, None])
+    _, first = np.unique(groups, return_index=True)
     if len(first) < _LEAST_SHARE * len(y):
         return every
-    return np.argsort(np.argsort(first))[numbers.ravel()]
+    return np.argsort(np.argsort(first))[groups]
 
 
 def _as_numbers(X):
