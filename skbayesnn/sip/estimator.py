@@ -226,6 +226,7 @@ class SIPRegressor(
         n_inducing: int = 25,
         inducing_inputs: ArrayLike | None = None,
         n_networks: int | Literal["auto"] = "auto",
+        gaussian_process: bool = True,
         n_draws: int = 100,
         width: int = 50,
         alpha_divergence: float = 1.0,
@@ -254,6 +255,7 @@ class SIPRegressor(
         self.n_inducing = n_inducing
         self.inducing_inputs = inducing_inputs
         self.n_networks = n_networks
+        self.gaussian_process = gaussian_process
         self.n_draws = n_draws
         self.width = width
         self.alpha_divergence = alpha_divergence
@@ -386,9 +388,10 @@ class SIPRegressor(
         if hasattr(self, "estimators_"):
             return self._predictions_of_members(X)
         scaled = self._scaled(X)
-        mixture = where_unseen(
-            self._mixture(self._predictor, scaled), *self._unseen(self._placed(X))
-        )
+        mixture = self._mixture(self._predictor, scaled)
+        if self._process is not None:
+            mixture = self._process.pooled(mixture, scaled)
+        mixture = where_unseen(mixture, *self._unseen(self._placed(X)))
         return mixture.scaled(self._y_offset, self._y_scale)
 
     @one_blas_thread
@@ -423,6 +426,8 @@ class SIPRegressor(
         scaled = self._scaled(X)
         f, noise = self._predictor.functions(scaled, n_samples, generator)
         f += np.sqrt(noise) * generator.standard_normal(f.shape)
+        if self._process is not None:
+            self._process.replace_draws(f, scaled, generator)
         draws_where_unseen(f, *self._unseen(self._placed(X)), generator)
         return self._y_offset + self._y_scale * f
 

@@ -21,6 +21,7 @@ from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture, linear_pool
 from skbayesnn.training.effects import distance_units, input_effects
+from skbayesnn.training.process import ProcessBeside
 from skbayesnn.training.unseen import where_unseen
 from skbayesnn.udn._base import CONSTRAINTS, UnboundedDepthMixin
 from skbayesnn.udn.layers import LayerGenerator
@@ -260,6 +261,7 @@ class UDNRegressor(
         likelihood: Literal["gaussian", "heteroscedastic", "student_t", "mixture"] = "mixture",
         n_components: int = 5,
         n_networks: int | Literal["auto"] = "auto",
+        gaussian_process: bool = True,
         width: int | Literal["auto"] = "auto",
         layer_generator: LayerGenerator = "dense",
         image_shape: tuple[int, ...] | None = None,
@@ -285,6 +287,7 @@ class UDNRegressor(
         self.likelihood = likelihood
         self.n_components = n_components
         self.n_networks = n_networks
+        self.gaussian_process = gaussian_process
         self.width = width
         self.layer_generator = layer_generator
         self.image_shape = image_shape
@@ -316,6 +319,7 @@ class UDNRegressor(
         own = {
             "likelihood": [Options(("gaussian", "heteroscedastic", "student_t", "mixture"))],
             "n_components": [positive(Integral)],
+            "gaussian_process": BOOLEAN,
             "normalize_y": BOOLEAN,
             "point_estimate": [Options(("mean", "median"))],
         }
@@ -345,6 +349,16 @@ class UDNRegressor(
         """Held-out rows have set the noise already: they say what the inputs do."""
         if self._network.architecture.bend and X.shape[1] > 1 and not self._X_waves:
             self._X_effects = input_effects(self._own_means, X, targets, weights)
+
+    def _set_beside(self, X, targets, weights, rows, other):
+        if not self.gaussian_process or self._X_map is None or self._sees_images:
+            return
+        known = np.column_stack([
+            mixture.logpdf(column[other])
+            for mixture, column in zip(self._own_mixtures(X[other]), targets.T, strict=True)
+        ])  # fmt: skip
+        placed = self._X_map.placed(X)
+        self._process = ProcessBeside(placed, targets, weights, rows, other, known, self._split)
 
     def _own_gaussians(self, X):
         """Gaussians of this estimator's own network, at inputs that are scaled, and q(ℓ)."""
@@ -449,6 +463,15 @@ class UDNRegressor(
             self._unseen.add(self._placed(X), targets, weights)
 
     @property
+    def gaussian_process_weight_(self) -> float | FloatArray:
+        """Part of the Gaussian process in predictions, of each target."""
+        members = self._members()
+        none = np.zeros(len(self._y_scale))
+        parts = [none if m._process is None else m._process.parts for m in members]
+        mean = np.mean(parts, axis=0)
+        return float(mean[0]) if self._y_ndim == 1 else mean
+
+    @property
     def noise_variance_(self) -> FloatArray:
         """Noise variance in the squared units of y, of each depth."""
         if self.likelihood != "gaussian":
@@ -495,7 +518,7 @@ class UDNRegressor(
         return mixtures[0] if self._y_ndim == 1 else mixtures
 
     def _own_mixtures(self, X):
-        """Predictive distributions of this estimator's own network, one a target."""
+        """Predictive distributions of this estimator's own network and process, one a target."""
         q, (log_weights, means, log_variances) = self._own_gaussians(self._scaled(X))
         weights = np.exp(log_weights) * q[:, None, None, None]
         parts = np.moveaxis(np.stack([weights, means, np.exp(log_variances)]), 1, 3)
@@ -505,4 +528,7 @@ class UDNRegressor(
             mixtures.append(
                 PredictiveMixture(w / w.sum(axis=1, keepdims=True), m, v).scaled(offset, scale)
             )
-        return mixtures
+        if self._process is None:
+            return mixtures
+        placed = self._X_map.placed(X)
+        return [self._process.pooled(known, placed, t) for t, known in enumerate(mixtures)]
