@@ -15,6 +15,7 @@ from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.sip._base import NETWORKS, SIPBase
 from skbayesnn.sip.members import SeveralFits
+from skbayesnn.training.process import pooled
 from skbayesnn.training.settings import number_of_networks
 from skbayesnn.training.unseen import draws_where_unseen, where_unseen
 
@@ -388,10 +389,11 @@ class SIPRegressor(
         if hasattr(self, "estimators_"):
             return self._predictions_of_members(X)
         scaled = self._scaled(X)
-        mixture = self._mixture(self._predictor, scaled)
+        mixture = where_unseen(
+            self._mixture(self._predictor, scaled), *self._unseen(self._placed(X))
+        )
         if self._process is not None:
-            mixture = self._process.pooled(mixture, scaled)
-        mixture = where_unseen(mixture, *self._unseen(self._placed(X)))
+            mixture = pooled(mixture, [self._process], [scaled])
         return mixture.scaled(self._y_offset, self._y_scale)
 
     @one_blas_thread
@@ -426,9 +428,9 @@ class SIPRegressor(
         scaled = self._scaled(X)
         f, noise = self._predictor.functions(scaled, n_samples, generator)
         f += np.sqrt(noise) * generator.standard_normal(f.shape)
+        draws_where_unseen(f, *self._unseen(self._placed(X)), generator)
         if self._process is not None:
             self._process.replace_draws(f, scaled, generator)
-        draws_where_unseen(f, *self._unseen(self._placed(X)), generator)
         return self._y_offset + self._y_scale * f
 
     @one_blas_thread

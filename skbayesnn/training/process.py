@@ -289,25 +289,6 @@ class ProcessBeside:
             for each in some:
                 each.parts[t] = expected_part(sum(other.logs[t] for other in some))
 
-    def pooled(self, known, X, target=0):
-        """A law of the network, pooled with that of the process.
-
-        Parameters
-        ----------
-        known : PredictiveMixture
-            Of the network.
-        X : ndarray of shape (m, n_inputs)
-        target : int, default=0
-
-        Returns
-        -------
-        law : PredictiveMixture
-        """
-        part, process = self.parts[target], self.processes[target]
-        if process is None:
-            return known
-        return linear_pool([known, process(X)], [1.0 - part, part])
-
     def replace_draws(self, draws, X, generator):
         """Put functions of the process, with noise, in place of its part of the draws.
 
@@ -321,3 +302,29 @@ class ProcessBeside:
         which = generator.random(draws.shape[1]) < self.parts[0]
         if which.any():
             draws[:, which] = self.processes[0].draws(X, int(which.sum()), generator)
+
+
+def pooled(known, beside, inputs, target=0):
+    """The law of networks, pooled with those of the processes beside them.
+
+    Parameters
+    ----------
+    known : PredictiveMixture
+        Of all networks, of m rows.
+    beside : list of ProcessBeside or None
+        One for each network; None where a network has none.
+    inputs : list of ndarray of shape (m, n_inputs)
+        As each of them was given inputs.
+    target : int, default=0
+
+    Returns
+    -------
+    law : PredictiveMixture
+    """
+    pairs = [
+        (each.parts[target] / len(beside), each.processes[target](X))
+        for each, X in zip(beside, inputs, strict=True)
+        if each is not None and each.parts[target] > 0
+    ]
+    parts = [part for part, _ in pairs]
+    return linear_pool([known, *(law for _, law in pairs)], [1.0 - sum(parts), *parts])

@@ -21,7 +21,7 @@ from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture, linear_pool
 from skbayesnn.training.effects import distance_units, input_effects
-from skbayesnn.training.process import ProcessBeside
+from skbayesnn.training.process import ProcessBeside, pooled
 from skbayesnn.training.unseen import where_unseen
 from skbayesnn.udn._base import CONSTRAINTS, UnboundedDepthMixin
 from skbayesnn.udn.layers import LayerGenerator
@@ -508,17 +508,22 @@ class UDNRegressor(
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        of_members = [member._own_mixtures(X) for member in self._members()]
+        members = self._members()
+        of_members = [member._own_mixtures(X) for member in members]
         mixtures = [
             linear_pool(of_target, np.full(len(of_target), 1.0 / len(of_target)))
             for of_target in zip(*of_members, strict=True)
         ]
         unseen = self._unseen(self._placed(X))
         mixtures = [where_unseen(known, *unseen, t) for t, known in enumerate(mixtures)]
+        beside = [member._process for member in members]
+        if any(each is not None for each in beside):
+            placed = [member._X_map.placed(X) for member in members]
+            mixtures = [pooled(known, beside, placed, t) for t, known in enumerate(mixtures)]
         return mixtures[0] if self._y_ndim == 1 else mixtures
 
     def _own_mixtures(self, X):
-        """Predictive distributions of this estimator's own network and process, one a target."""
+        """Predictive distributions of this estimator's own network, one a target."""
         q, (log_weights, means, log_variances) = self._own_gaussians(self._scaled(X))
         weights = np.exp(log_weights) * q[:, None, None, None]
         parts = np.moveaxis(np.stack([weights, means, np.exp(log_variances)]), 1, 3)
@@ -528,7 +533,4 @@ class UDNRegressor(
             mixtures.append(
                 PredictiveMixture(w / w.sum(axis=1, keepdims=True), m, v).scaled(offset, scale)
             )
-        if self._process is None:
-            return mixtures
-        placed = self._X_map.placed(X)
-        return [self._process.pooled(known, placed, t) for t, known in enumerate(mixtures)]
+        return mixtures
