@@ -57,6 +57,11 @@ class SIPRegressor(
         held-out rows, and pooled with equal weights. Fits of a single network differ more from seed
         to seed, but take less time. "auto" takes 3 for fewer than 1000 rows, 2 for fewer than 2000,
         and one for more rows and if the first call is ``partial_fit``.
+    gaussian_process : bool, default=True
+        Pool the networks with a Gaussian process, whose weight follows from the held-out rows. It
+        has a length scale for each input, and predicts smooth functions with Gaussian noise better
+        than networks do; where it predicts worse, its weight is near zero. There is none without
+        early stopping, with ``normalize_X=False``, or after ``partial_fit``.
     n_draws : int, default=100
         Monte Carlo draws per training step: of the prior and of the inducing values. The "bnn"
         prior has one network for every ten draws, and at least ten.
@@ -131,6 +136,8 @@ class SIPRegressor(
     noise_variance_ : float, or ndarray of shape (n_targets,)
         Noise variance in the squared units of y: the mean over the components of the mixture, and
         over several networks.
+    gaussian_process_weight_ : float or ndarray of shape (n_targets,)
+        Weight of the Gaussian process in predictions; 0 if there is none.
     loss_curve_ : list of float
         Minus the objective per row, in nats of the standardised target, for each epoch. The epochs
         with all rows, after early stopping, come last.
@@ -181,8 +188,16 @@ class SIPRegressor(
     component of the mixture has a noise factor of its own, drawn from the posterior given these
     rows, so that the tails are heavy where the rows are few.
 
+    The Gaussian process is no part of the paper's model. Each network has a process of its own,
+    with squared exponential covariance and Gaussian noise. Its length scales, height and noise
+    maximise the evidence of the rows that the network was trained on, or of 500 of them, with weak
+    priors. With v the weight of the process, a held-out row has the density (1 − v) p + v g for the
+    density p of the network and g of the process. The weight is the mean of v given the held-out
+    rows of all networks, under a uniform prior, and 0 if that is below 0.01. The process is then
+    given all rows, or 2000 of them (``skbayesnn.training.process``).
+
     Far from the rows the networks continue as they please, and another model replaces them: with
-    probability 1 − exp(−(Δ/l)²) the prediction is that of a Gaussian process with squared
+    probability 1 − exp(−(Δ/l)²) their prediction is that of another Gaussian process with squared
     exponential covariance on at most 400 of the rows, averaged over its length scale and its noise;
     draws of it are independent between rows. Δ is the distance to the nearest row, with each input
     in units of how much the predicted mean changes with it, in excess of what 99 % of the rows have
@@ -380,9 +395,9 @@ class SIPRegressor(
         Returns
         -------
         distribution : PredictiveMixture, or list of PredictiveMixture
-            `n_posterior_draws` components of equal weight, or as few more as make equal shares
-            for all networks, noise included, in the units of y;
-            with several targets a list of one mixture a target.
+            `n_posterior_draws` components of equal weight, or as few more as make equal shares for
+            all networks, and those of the Gaussian process, noise included, in the units of y; with
+            several targets a list of one mixture a target.
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
@@ -412,8 +427,9 @@ class SIPRegressor(
         -------
         draws : ndarray of shape (n_rows, n_samples)
             In the units of y. A column is one function, of one network, at all rows, with
-            independent noise added, and other values where no row is near; each row by itself
-            follows `predict_distribution`.
+            independent noise added, and other values where no row is near; or a function of the
+            Gaussian process, at 1000 rows at a time. Each row by itself follows
+            `predict_distribution`.
 
         Raises
         ------

@@ -34,6 +34,8 @@ CENTRE, DEVIATION = np.array([0.0, -2.0]), 3.0
 BOUNDS = (-4.0, 12.0), (-4.0, 8.0), (-14.0, 2.0)
 """Of the logs of length scales, height and noise variance, of standardised inputs and targets."""
 PARTS = (np.arange(100) + 0.5) / 100
+LEAST_PART = 0.01
+"""A process with a smaller part is left out."""
 ROWS_AT_ONCE = 1000
 """Rows of which functions are drawn jointly."""
 
@@ -214,7 +216,7 @@ def log_chances(log_densities, other_log_densities, weights):
 
 
 def expected_part(logs):
-    """Mean part, with a uniform prior.
+    """Mean part, with a uniform prior; zero where it is below ``LEAST_PART``.
 
     Parameters
     ----------
@@ -224,7 +226,7 @@ def expected_part(logs):
     Returns
     -------
     part : float
-        In (0, 1).
+        In [0, 1).
 
     Examples
     --------
@@ -233,7 +235,8 @@ def expected_part(logs):
     0.82
     """
     chances = np.exp(logs - logs.max())
-    return float(chances @ PARTS / chances.sum())
+    part = float(chances @ PARTS / chances.sum())
+    return part if part >= LEAST_PART else 0.0
 
 
 class ProcessBeside:

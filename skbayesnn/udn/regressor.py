@@ -67,6 +67,11 @@ class UDNRegressor(
         take proportionally longer. "auto" takes 4 for fewer than 500 rows, 3 for fewer than 1000, 2
         for fewer than 2000, and one for more rows, for image layers, and if the first call is
         ``partial_fit``.
+    gaussian_process : bool, default=True
+        Pool the networks with a Gaussian process, whose weight follows from the held-out rows. It
+        has a length scale for each input, and predicts smooth functions with Gaussian noise better
+        than networks do; where it predicts worse, its weight is near zero. There is none for
+        images, without early stopping, with ``normalize_X=False``, or after ``partial_fit``.
     width : int or "auto", default="auto"
         Units of each hidden layer. Wider layers take longer, and help only with enough rows. "auto"
         takes 32 for fewer than 2000 rows, 64 for fewer than 4000 and 128 for more. For image layers
@@ -164,6 +169,8 @@ class UDNRegressor(
         Noise variance in the squared units of y, for each depth. Only for
         ``likelihood="gaussian"``, because that of the others depends on the inputs. For several
         networks it is the mean, weighted by their probabilities of the depth.
+    gaussian_process_weight_ : float or ndarray of shape (n_targets,)
+        Weight of the Gaussian process in predictions; 0 if there is none.
     loss_curve_ : list of float
         Minus the objective per row, in nats of the standardised target, for each epoch
         of the first network.
@@ -200,17 +207,26 @@ class UDNRegressor(
     other weights. A millionth of the variance of the target is always added, so that the density
     stays bounded if targets repeat exactly.
 
+    The Gaussian process is no part of the paper's model, except that an infinitely wide network is
+    one. Each network has a process of its own for each target, with squared exponential covariance
+    and Gaussian noise. Its length scales, height and noise maximise the evidence of the rows that
+    the network was trained on, or of 500 of them, with weak priors. With v the weight of the
+    process, a held-out row has the density (1 − v) p + v g for the density p of the network and g
+    of the process. The weight is the mean of v given the held-out rows of all networks, under a
+    uniform prior, and 0 if that is below 0.01. The process is then given all rows, or 2000 of them
+    (``skbayesnn.training.process``).
+
     Weights are point estimates, so the bound says nothing about inputs without rows. There, the
-    prediction is with probability 1 − exp(−(Δ / l)²) that of a Gaussian process, with squared
-    exponential covariance, noise, and one length for all inputs. Δ is the distance to the nearest
-    row, less the distance within which 99 % of the rows have their nearest neighbour, and l is 0.1
-    of the median distance of the rows from their medians. Both use normalised inputs, with up to
-    twenty inputs multiplied by the slopes of the predicted mean, relative to the largest slope: an
-    input that does nothing may leave its range. The process is given up to 400 rows, and is
-    averaged over the posterior of its length and noise (``skbayesnn.training.unseen``). A
-    quarter of its probability has nine times the variance of the function. With
-    ``normalize_X=False`` none of this is done and inputs are not compressed, because layers of your
-    own may know how the function continues.
+    prediction of the networks is with probability 1 − exp(−(Δ / l)²) that of another Gaussian
+    process, with squared exponential covariance, noise, and one length for all inputs. Δ is the
+    distance to the nearest row, less the distance within which 99 % of the rows have their nearest
+    neighbour, and l is 0.1 of the median distance of the rows from their medians. Both use
+    normalised inputs, with up to twenty inputs multiplied by the slopes of the predicted mean,
+    relative to the largest slope: an input that does nothing may leave its range. The process is
+    given up to 400 rows, and is averaged over the posterior of its length and noise
+    (``skbayesnn.training.unseen``). A quarter of its probability has nine times the variance of the
+    function. With ``normalize_X=False`` none of this is done and inputs are not compressed, because
+    layers of your own may know how the function continues.
 
     With one input, the first network is trained both without and with further inputs sin(ωx) and
     cos(ωx), where ω takes six values from 2 to 16 and x is the normalised input. Those are kept in
@@ -503,8 +519,9 @@ class UDNRegressor(
         Returns
         -------
         distribution : PredictiveMixture, or list of PredictiveMixture
-            A mixture of the Gaussians of all depths, weighted by the posterior of the depth; a list
-            with one mixture for each target if there are several.
+            A mixture of the Gaussians of all depths, weighted by the posterior of the depth, and of
+            those of the Gaussian process; a list with one mixture for each target if there are
+            several.
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)

@@ -121,6 +121,10 @@ def test_the_part_is_a_posterior_mean(rng):
     assert expected_part(log_chances(p, q, weights)) == pytest.approx(expected, abs=1e-4)
 
 
+def test_a_tiny_part_is_none():
+    assert expected_part(log_chances(np.zeros(500), np.full(500, -2.0), np.ones(500))) == 0.0
+
+
 def beside(X, y, network, rng, n_held=100):
     """The process beside a network with this law of the targets, the last rows held out."""
     n, known = len(X), network(X[-n_held:]).logpdf(y[-n_held:])
