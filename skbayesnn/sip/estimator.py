@@ -190,7 +190,7 @@ class SIPRegressor(
 
     The Gaussian process is no part of the paper's model. Each network has a process of its own,
     with squared exponential covariance and Gaussian noise. Its length scales, height and noise
-    maximise the evidence of the rows that the network was trained on, or of 500 of them, with weak
+    maximise the evidence of the rows that the network was trained on, or of 400 of them, with weak
     priors. With v the weight of the process, a held-out row has the density (1 − v) p + v g for the
     density p of the network and g of the process. The weight is the mean of v given the held-out
     rows of all networks, under a uniform prior, and 0 if that is below 0.01. The process is then

@@ -23,12 +23,12 @@ from skbayesnn.dwp.kernels import squared_exponential
 from skbayesnn.dwp.start import log_evidence, relevance_prior
 from skbayesnn.predictive import PredictiveMixture, linear_pool
 
-SEARCH_ROWS, RACE_ROWS, MOST_ROWS = 500, 150, 2000
+SEARCH_ROWS, RACE_ROWS, MOST_ROWS = 400, 100, 2000
 """Rows by which length scales and noise are learned, by which starts race before that, and that the
 process is given."""
 STARTS = (1.0, 0.1), (3.0, 0.01), (0.2, 0.03)
 """Length scales, as a part of the typical distance of two rows, and noise variances."""
-RACE_ITERATIONS, ITERATIONS = 12, 60
+RACE_ITERATIONS, ITERATIONS = 10, 40
 CENTRE, DEVIATION = np.array([0.0, -2.0]), 3.0
 """Of a normal prior of the logs of the height and of the noise variance."""
 BOUNDS = (-4.0, 12.0), (-4.0, 8.0), (-14.0, 2.0)
