@@ -205,11 +205,10 @@ class SIPRegressor(
     ``normalize_X=False`` there are no distances, and the networks speak everywhere.
 
     Fits of one network to a few hundred rows differ from seed to seed. What falls short on
-    synthetic tables of 200 to 500 rows, a default fit each: 90 % intervals cover 1.00 without noise
-    and 0.99 on a function of ten oscillations, which is too wide. Beyond the rows they cover 0.97
-    to 1.00, and in gaps 0.84 to 0.98, with wide intervals. On Friedman's function one network comes
-    to follow single rows, and the held-out rows choose early parameters, whose mean function is
-    still rough; the pool with a smooth prior makes a tenth less CRPS of it.
+    synthetic tables of 200 to 500 rows, a default fit each: beyond the rows, 90 % intervals cover
+    0.97 to 1.00, and in gaps 0.84 to 0.98, with wide intervals. On Friedman's function one network
+    comes to follow single rows, and the held-out rows choose early parameters, whose mean function
+    is still rough: there the Gaussian process has most of the weight.
 
     The divergence compares posterior and prior in units of the prior, so it hardly determines the
     spread of the prior itself: on the bimodal data of the paper, draws of the fitted prior have

@@ -104,3 +104,30 @@ def test_classifiers_have_none(rows):
     X, y = rows
     model = UDNClassifier(max_iter=2, random_state=0).fit(X, y > 0)
     assert not hasattr(model, "gaussian_process_weight_")
+
+
+@pytest.fixture(scope="module")
+def many_rows():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, size=(2000, 2))
+    return X, np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=2000)
+
+
+def test_the_network_before_its_refit_keeps_a_part_of_large_tables(many_rows):
+    X, y = many_rows
+    settings = {"max_iter": 2, "width": 4, "gaussian_process": False, "random_state": 0}
+    model = UDNRegressor(**settings).fit(X, y)
+    before = UDNRegressor(refit=False, **settings).fit(X, y)
+    assert before._before is None
+    now = model._mixtures_of_network(X)[0]
+    seen = model._unseen(model._placed(X))[0] == 0
+    expected = 0.7 * now.cdf(y) + 0.3 * before._own_mixtures(X)[0].cdf(y)
+    found = model.predict_distribution(X).cdf(y)
+    np.testing.assert_allclose(found[seen], expected[seen], rtol=1e-5)
+    assert np.mean(seen) > 0.9
+    assert np.abs(now.cdf(y) - found).max() > 1e-3
+    stored = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(stored.predict(X), model.predict(X))
+    model.partial_fit(X, y)
+    assert model._before is None
+    assert model.fit(X[:1999], y[:1999])._before is None
