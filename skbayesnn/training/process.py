@@ -36,8 +36,11 @@ BOUNDS = (-4.0, 12.0), (-4.0, 8.0), (-14.0, 2.0)
 PARTS = (np.arange(100) + 0.5) / 100
 LEAST_PART = 0.01
 """A process with a smaller part is left out."""
+FARTHEST = 8.0
+"""Deviations from what is predicted for them, beyond which held-out rows are outliers: a process
+follows every row that it is given."""
 ROWS_AT_ONCE = 1000
-"""Rows of which functions are drawn jointly."""
+"""Rows that are predicted at a time, and of which functions are drawn jointly."""
 
 
 class GaussianProcess:
@@ -159,11 +162,14 @@ class GaussianProcess:
         -------
         law : PredictiveMixture
         """
-        mean, explained = self._projected(X)
-        left = np.exp(self.settings[-2]) - np.einsum("ij,ij->j", explained, explained)
-        variance = np.maximum(left, 0.0) + np.exp(self.settings[-1])
-        law = PredictiveMixture([1.0], mean[:, None], variance[:, None])
-        return law.scaled(self.location, self.scale)
+        height, noise = np.exp(self.settings[-2:])
+        means, variances = np.empty((2, len(X), 1))
+        for begin in range(0, len(X), ROWS_AT_ONCE):
+            rows = slice(begin, begin + ROWS_AT_ONCE)
+            means[rows, 0], explained = self._projected(X[rows])
+            left = height - np.einsum("ij,ij->j", explained, explained)
+            variances[rows, 0] = np.maximum(left, 0.0) + noise
+        return PredictiveMixture([1.0], means, variances).scaled(self.location, self.scale)
 
     def draws(self, X, n, generator):
         """Functions given the rows, plus noise; a function is one among a thousand rows at a time.
@@ -269,13 +275,16 @@ class ProcessBeside:
         for t, (column, known) in enumerate(zip(targets.T, log_densities.T, strict=True)):
             try:
                 process = GaussianProcess(X[rows], column[rows], weights[rows], generator)
-                judged = process(X[other]).logpdf(column[other])
+                law = process(X[other])
+                judged = law.logpdf(column[other])
             except LinAlgError:
                 continue  # the network is left alone
             if np.isfinite(judged).all() and np.isfinite(known).all():
                 self.logs[t] = log_chances(known, judged, weights[other])
                 self.parts[t] = expected_part(self.logs[t])
-                process.give(X, column, weights, generator)
+                far = np.abs(column[other] - law.mean()) > FARTHEST * law.std()
+                given = np.concatenate([rows, other[~far]])
+                process.give(X[given], column[given], weights[given], generator)
                 self.processes[t] = process
 
     @staticmethod

@@ -89,6 +89,15 @@ def test_draws_have_the_moments_of_the_joint_law(rows, rng):
     np.testing.assert_allclose(draws.mean(axis=1), process(X_new).mean(), atol=0.1)
 
 
+def test_blocks_of_rows_change_nothing(rows, rng, monkeypatch):
+    X, y = rows
+    process = GaussianProcess(X, y, np.ones(40), rng)
+    whole = process(X)
+    monkeypatch.setattr(module, "ROWS_AT_ONCE", 7)
+    np.testing.assert_allclose(process(X).mean(), whole.mean(), rtol=1e-9)
+    np.testing.assert_allclose(process(X).var(), whole.var(), rtol=1e-9)
+
+
 def test_draws_of_many_rows_come_in_blocks(rows, rng, monkeypatch):
     X, y = rows
     process = GaussianProcess(X, y, np.ones(40), rng)
@@ -161,6 +170,18 @@ def test_the_process_is_given_the_held_out_rows_in_the_end(rng):
     found = ProcessBeside(X, y[:, None], np.ones(60), rows, other, known, rng)
     assert len(found.processes[0].data[0]) == 60
     np.testing.assert_allclose(found.processes[0](X[other]).mean(), y[other], atol=0.2)
+
+
+def test_an_outlier_among_the_held_out_rows_is_not_followed(rng):
+    X = np.linspace(-2, 2, 60)[:, None]
+    y = np.sin(2 * X[:, 0]) + 0.05 * rng.normal(size=60)
+    y[50] = 1e6
+    other = np.arange(1, 60, 7)
+    rows = np.setdiff1d(np.arange(60), other)
+    known = np.full((len(other), 1), -1.0)
+    found = ProcessBeside(X, y[:, None], np.ones(60), rows, other, known, rng).processes[0]
+    assert len(found.data[0]) == 59
+    np.testing.assert_allclose(found(X).mean(), np.sin(2 * X[:, 0]), atol=0.2)
 
 
 def test_networks_of_a_pool_agree_on_what_all_their_rows_say(rng):
