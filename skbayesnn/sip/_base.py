@@ -340,9 +340,11 @@ class SIPBase:
         if not self.gaussian_process or not self.normalize_X:
             return
         known = self._mixture(self._new_predictor(self.n_posterior_draws), X[other])
+        # Of its own: with the process or without, training goes on alike.
+        generator = np.random.default_rng([self._seed, 2])
         self._process = ProcessBeside(
             X, targets[:, None], weights, rows, other, known.logpdf(targets[other])[:, None],
-            self._generator,
+            generator,
         )  # fmt: skip
 
     @staticmethod

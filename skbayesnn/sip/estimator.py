@@ -197,7 +197,7 @@ class SIPRegressor(
     given all rows, or 2000 of them (``skbayesnn.training.process``).
 
     Far from the rows the networks continue as they please, and another model replaces them: with
-    probability 1 − exp(−(Δ/l)²) their prediction is that of another Gaussian process with squared
+    probability 1 − exp(−(Δ/l)²) the prediction is that of another Gaussian process with squared
     exponential covariance on at most 400 of the rows, averaged over its length scale and its noise;
     draws of it are independent between rows. Δ is the distance to the nearest row, with each input
     in units of how much the predicted mean changes with it, in excess of what 99 % of the rows have
@@ -403,11 +403,10 @@ class SIPRegressor(
         if hasattr(self, "estimators_"):
             return self._predictions_of_members(X)
         scaled = self._scaled(X)
-        mixture = where_unseen(
-            self._mixture(self._predictor, scaled), *self._unseen(self._placed(X))
-        )
+        mixture = self._mixture(self._predictor, scaled)
         if self._process is not None:
             mixture = pooled(mixture, [self._process], [scaled])
+        mixture = where_unseen(mixture, *self._unseen(self._placed(X)))
         return mixture.scaled(self._y_offset, self._y_scale)
 
     @one_blas_thread
@@ -426,9 +425,8 @@ class SIPRegressor(
         -------
         draws : ndarray of shape (n_rows, n_samples)
             In the units of y. A column is one function, of one network, at all rows, with
-            independent noise added, and other values where no row is near; or a function of the
-            Gaussian process, at 1000 rows at a time. Each row by itself follows
-            `predict_distribution`.
+            independent noise added, or one of the Gaussian process, at 1000 rows at a time, and has
+            other values where no row is near; each row by itself follows `predict_distribution`.
 
         Raises
         ------
@@ -443,9 +441,9 @@ class SIPRegressor(
         scaled = self._scaled(X)
         f, noise = self._predictor.functions(scaled, n_samples, generator)
         f += np.sqrt(noise) * generator.standard_normal(f.shape)
-        draws_where_unseen(f, *self._unseen(self._placed(X)), generator)
         if self._process is not None:
             self._process.replace_draws(f, scaled, generator)
+        draws_where_unseen(f, *self._unseen(self._placed(X)), generator)
         return self._y_offset + self._y_scale * f
 
     @one_blas_thread
