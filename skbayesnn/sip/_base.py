@@ -24,6 +24,7 @@ from skbayesnn.sip.model import SparseImplicitProcess
 from skbayesnn.sip.prediction import Predictor
 from skbayesnn.training.effects import distance_units, input_effects
 from skbayesnn.training.loop import train
+from skbayesnn.training.process import ProcessBeside
 from skbayesnn.training.settings import (
     TRAINING_CONSTRAINTS,
     Automatic,
@@ -38,6 +39,7 @@ _CONSTRAINTS = {
     "prior": [Options(("auto", "bnn", "smooth", "sampler"))],
     "n_inducing": [positive(Integral)],
     "n_networks": [positive(Integral), Options(("auto",))],
+    "gaussian_process": BOOLEAN,
     "n_draws": [Interval(Integral, 2, None, "left")],
     "width": [positive(Integral)],
     "alpha_divergence": [Interval(Real, 0, 1, "right")],
@@ -130,6 +132,7 @@ class SIPBase:
             self._generator,
         )  # fmt: skip
         self._noise_factor = self._spread_factor = 1.0
+        self._process = None
         self.n_samples_seen_, self.loss_curve_, self.validation_scores_ = 0, [], []
 
     def _start_inducing(self, X, scaled, generator):
@@ -208,6 +211,7 @@ class SIPBase:
         self.loss_curve_, self.validation_scores_ = record.losses, record.scores
         if held_out is not None:
             self._calibrate(*held_out)
+            self._set_beside(*data, rows, other)
             if not record.stopped_by_callback:
                 # The noise is that of rows that were not trained on.
                 log_noise = inference.average[-1]
@@ -233,6 +237,7 @@ class SIPBase:
             start, self._generator, chance = spawn_generators(self.random_state, 3)
             self._start(X, y, weights, start, settings)
             self._unseen = Unseen(chance)
+        self._process = None  # it cannot take in a stream
         inference, safe = self._inference, self._inference.state()
         inference.attach(
             self._scaled(X), self._scaled_target(y), weights,
@@ -330,6 +335,18 @@ class SIPBase:
                 ConvergenceWarning,
             )
 
+    def _set_beside(self, X, targets, weights, rows, other):
+        """A Gaussian process shares in the prediction, by the rows that were held out."""
+        if not self.gaussian_process or not self.normalize_X:
+            return
+        known = self._mixture(self._new_predictor(self.n_posterior_draws), X[other])
+        # Of its own: with the process or without, training goes on alike.
+        generator = np.random.default_rng([self._seed, 2])
+        self._process = ProcessBeside(
+            X, targets[:, None], weights, rows, other, known.logpdf(targets[other])[:, None],
+            generator,
+        )  # fmt: skip
+
     @staticmethod
     def _mixture(predictor, X):
         """Mixture at standardised inputs, of the standardised target."""
@@ -350,7 +367,7 @@ class SIPBase:
         known = {
             k: v
             for k, v in vars(self).items()
-            if k.startswith(("_X", "_y", "_seed", "_noise", "_spread", "_unseen"))
+            if k.startswith(("_X", "_y", "_seed", "_noise", "_spread", "_unseen", "_process"))
         }
         return {
             **known,

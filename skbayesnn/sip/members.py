@@ -12,6 +12,7 @@ from skbayesnn.predictive import linear_pool
 from skbayesnn.sip._base import PRIORS_IN_TURN
 from skbayesnn.training.loop import CallbackTasks
 from skbayesnn.training.members import fit_side_by_side
+from skbayesnn.training.process import ProcessBeside
 
 _OF_THE_FIRST_NETWORK = (
     "inducing_inputs_", "loss_curve_", "divergence_curve_", "discriminator_loss_curve_",
@@ -45,6 +46,14 @@ class SeveralFits:
         now = 1 if y.ndim == 1 else y.shape[1]
         if now != before:
             raise ValueError(f"y has {now} targets, but {before} at the first call.")
+
+    @property
+    def gaussian_process_weight_(self):
+        """Part of the Gaussian process in predictions, of each target."""
+        if not hasattr(self, "estimators_"):
+            return 0.0 if self._process is None else float(self._process.parts[0])
+        parts = np.array([member.gaussian_process_weight_ for member in self.estimators_])
+        return float(parts.mean()) if self._y_ndim == 1 else parts
 
     def _new_members(self, y, n_networks):
         """Estimators with these parameters, unfitted; none where one fit is all.
@@ -120,6 +129,9 @@ class SeveralFits:
         noise = np.array([member.noise_variance_ for member in self.estimators_])
         if y.ndim == 1:
             self.noise_variance_ = float(noise.mean())
+            beside = [member._process for member in self.estimators_]
+            if all(each is not None for each in beside):
+                ProcessBeside.agree(beside)
             for name in _OF_THE_FIRST_NETWORK:
                 setattr(self, name, getattr(first, name))
         else:

@@ -18,6 +18,7 @@ from skbayesnn._warnings import warn_user
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.workers import Workers
 from skbayesnn.training.loop import CallbackTasks, train
+from skbayesnn.training.process import ProcessBeside
 from skbayesnn.training.settings import (
     TRAINING_CONSTRAINTS,
     Automatic,
@@ -180,7 +181,7 @@ class UnboundedDepthMixin:
         for member in self._members():
             start, member._shuffle, member._split = (next(generators) for _ in range(3))
             member._X_relevance, member._X_effects = np.ones(n_inputs), None
-            member._X_waves = False
+            member._X_waves, member._process, member._before = False, None, None
             member._new_network(member._architecture(n_inputs, n_rows, likelihood), start)
             member.loss_curve_, member.validation_scores_ = [], []
             member.n_iter_ = member.n_samples_seen_ = 0
@@ -234,6 +235,9 @@ class UnboundedDepthMixin:
                 )
                 if not goes_on:
                     break
+        beside = [member._process for member in self._members() if member._process is not None]
+        if beside:
+            ProcessBeside.agree(beside)
         self._publish()
         tasks.finish()
 
@@ -287,10 +291,18 @@ class UnboundedDepthMixin:
         self.validation_scores_ = record.scores
         if holding:
             self._calibrate(*held_out)
+            self._set_beside(X, targets, weights, rows, other)
         if holding and self.refit and not record.stopped_by_callback:
             data = self._scaled(X), scaled_targets, weights
+            self._keep_before_refit(len(X))
             record = self._refit(data, record, tasks, workers)
         return not record.stopped_by_callback
+
+    def _keep_before_refit(self, n_rows):
+        """The network as it is now may share in the prediction."""
+
+    def _set_beside(self, X, targets, weights, rows, other):
+        """Another model may share in the prediction, by the rows that were held out."""
 
     def _weigh_inputs(self, learn, settings):
         """Train with all inputs alike and with those that matter, and keep what predicts better."""
@@ -396,6 +408,7 @@ class UnboundedDepthMixin:
 
     def _pass_once(self, X, targets, weights, workers):
         self._see(weights)
+        self._process = self._before = None  # they cannot take in a stream
         if self._X_map is not None:
             self._X_map.extend(X)
         inference = DepthInference(
@@ -423,7 +436,10 @@ class UnboundedDepthMixin:
         depths = [member._depths() for member in members]
         n_layers = max(len(q) for q in depths)
         posterior = np.mean([np.pad(q, (0, n_layers - len(q))) for q in depths], axis=0)
-        own = ("_X", "_y", "_network", "_depth", "_temperature", "_others", "_unseen")
+        own = (
+            "_X", "_y", "_network", "_depth", "_temperature", "_others", "_unseen", "_process",
+            "_before",
+        )  # fmt: skip
         names = ("n_features_in_", "classes_")
         return {
             **{k: v for k, v in vars(self).items() if k.startswith(own)},

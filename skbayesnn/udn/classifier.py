@@ -102,7 +102,8 @@ class UDNClassifier(
     refit : bool, default=True
         Fit to all rows at the end, that is, continue with all rows after early stopping. A
         regressor continues for as many epochs as the best parameters took; with 2000 rows or more
-        for half as many, at three tenths of the learning rate. A classifier continues for a tenth
+        for half as many, at three tenths of the learning rate, and the network as it was before
+        keeps three tenths of the prediction. A classifier continues for a tenth
         as many at a tenth of the rate; for images half as many at three tenths. What was learned
         from the held-out rows, and the scales of the training part, are kept.
     validation_fraction : float, default=0.2

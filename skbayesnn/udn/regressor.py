@@ -1,5 +1,6 @@
 """``UDNRegressor``: a law of the target on each head, a mixture of Gaussians over depths."""
 
+from copy import copy, deepcopy
 from numbers import Integral
 from typing import Literal, Self
 
@@ -21,10 +22,16 @@ from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture, linear_pool
 from skbayesnn.training.effects import distance_units, input_effects
+from skbayesnn.training.process import ProcessBeside, pooled
 from skbayesnn.training.unseen import where_unseen
 from skbayesnn.udn._base import CONSTRAINTS, UnboundedDepthMixin
 from skbayesnn.udn.layers import LayerGenerator
 from skbayesnn.udn.likelihoods import Likelihood
+
+MANY_ROWS, BEFORE_PART = 2000, 0.3
+"""With so many rows a refit is shorter, and this part of the prediction is that of the network as
+it was before: rows that were held out from it have set its noise, and after the refit it is too
+certain where the noise has many shapes."""
 
 
 class UDNRegressor(
@@ -66,6 +73,11 @@ class UDNRegressor(
         take proportionally longer. "auto" takes 4 for fewer than 500 rows, 3 for fewer than 1000, 2
         for fewer than 2000, and one for more rows, for image layers, and if the first call is
         ``partial_fit``.
+    gaussian_process : bool, default=True
+        Pool the networks with a Gaussian process, whose weight follows from the held-out rows. It
+        has a length scale for each input, and predicts smooth functions with Gaussian noise better
+        than networks do; where it predicts worse, its weight is near zero. There is none for
+        images, without early stopping, with ``normalize_X=False``, or after ``partial_fit``.
     width : int or "auto", default="auto"
         Units of each hidden layer. Wider layers take longer, and help only with enough rows. "auto"
         takes 32 for fewer than 2000 rows, 64 for fewer than 4000 and 128 for more. For image layers
@@ -110,7 +122,8 @@ class UDNRegressor(
     refit : bool, default=True
         Fit to all rows at the end, that is, continue with all rows after early stopping. A
         regressor continues for as many epochs as the best parameters took; with 2000 rows or more
-        for half as many, at three tenths of the learning rate. A classifier continues for a tenth
+        for half as many, at three tenths of the learning rate, and the network as it was before
+        keeps three tenths of the prediction. A classifier continues for a tenth
         as many at a tenth of the rate; for images half as many at three tenths. What was learned
         from the held-out rows, and the scales of the training part, are kept.
     validation_fraction : float, default=0.2
@@ -163,6 +176,8 @@ class UDNRegressor(
         Noise variance in the squared units of y, for each depth. Only for
         ``likelihood="gaussian"``, because that of the others depends on the inputs. For several
         networks it is the mean, weighted by their probabilities of the depth.
+    gaussian_process_weight_ : float or ndarray of shape (n_targets,)
+        Weight of the Gaussian process in predictions; 0 if there is none.
     loss_curve_ : list of float
         Minus the objective per row, in nats of the standardised target, for each epoch
         of the first network.
@@ -199,17 +214,26 @@ class UDNRegressor(
     other weights. A millionth of the variance of the target is always added, so that the density
     stays bounded if targets repeat exactly.
 
+    The Gaussian process is no part of the paper's model, except that an infinitely wide network is
+    one. Each network has a process of its own for each target, with squared exponential covariance
+    and Gaussian noise. Its length scales, height and noise maximise the evidence of the rows that
+    the network was trained on, or of 400 of them, with weak priors. With v the weight of the
+    process, a held-out row has the density (1 − v) p + v g for the density p of the network and g
+    of the process. The weight is the mean of v given the held-out rows of all networks, under a
+    uniform prior, and 0 if that is below 0.01. The process is then given all rows, or 2000 of them
+    (``skbayesnn.training.process``).
+
     Weights are point estimates, so the bound says nothing about inputs without rows. There, the
-    prediction is with probability 1 − exp(−(Δ / l)²) that of a Gaussian process, with squared
-    exponential covariance, noise, and one length for all inputs. Δ is the distance to the nearest
-    row, less the distance within which 99 % of the rows have their nearest neighbour, and l is 0.1
-    of the median distance of the rows from their medians. Both use normalised inputs, with up to
-    twenty inputs multiplied by the slopes of the predicted mean, relative to the largest slope: an
-    input that does nothing may leave its range. The process is given up to 400 rows, and is
-    averaged over the posterior of its length and noise (``skbayesnn.training.unseen``). A
-    quarter of its probability has nine times the variance of the function. With
-    ``normalize_X=False`` none of this is done and inputs are not compressed, because layers of your
-    own may know how the function continues.
+    prediction is with probability 1 − exp(−(Δ / l)²) that of another Gaussian
+    process, with squared exponential covariance, noise, and one length for all inputs. Δ is the
+    distance to the nearest row, less the distance within which 99 % of the rows have their nearest
+    neighbour, and l is 0.1 of the median distance of the rows from their medians. Both use
+    normalised inputs, with up to twenty inputs multiplied by the slopes of the predicted mean,
+    relative to the largest slope: an input that does nothing may leave its range. The process is
+    given up to 400 rows, and is averaged over the posterior of its length and noise
+    (``skbayesnn.training.unseen``). A quarter of its probability has nine times the variance of the
+    function. With ``normalize_X=False`` none of this is done and inputs are not compressed, because
+    layers of your own may know how the function continues.
 
     With one input, the first network is trained both without and with further inputs sin(ωx) and
     cos(ωx), where ω takes six values from 2 to 16 and x is the normalised input. Those are kept in
@@ -217,12 +241,12 @@ class UDNRegressor(
     they do if the function oscillates. Relu layers alone may find nothing of ten oscillations.
 
     Where it falls short on synthetic problems: beyond the range of the inputs, 90 % intervals cover
-    61 % where a function rises far above all rows, 76 and 79 % on two tables of 20 to 50 rows, and
-    87 to 100 % on the others, mostly too much. Elsewhere, with 20 to 50 rows they cover 68 to 77 %
-    on three of 28 problems (skewed noise, a smooth function, two modes).
-    With fewer than 500 rows of a smooth function of three inputs or more the log density is up to
-    0.2 nats per row below that of a Gaussian process with a length scale for each input. On a table
-    of 41,000 rows (protein) the 90 % intervals cover 0.81.
+    61 % where a function rises far above all rows, 77 and 79 % on two tables of 20 to 50 rows, and
+    87 to 100 % on the others, mostly too much. In a gap between the rows the log density may be 0.4
+    nats per row below that of a Gaussian process that is certain of its length scale. Elsewhere,
+    with 20 to 50 rows they cover 68 to 77 % on five of 28 problems (skewed noise, a smooth
+    function, two modes, pure noise, Friedman's function). On a table of 41,000 rows (protein) the
+    90 % intervals cover 0.87.
 
     The predictive distribution of "student_t" is approximated by fifteen Gaussians; its
     distribution function is within 0.003 of Student's.
@@ -252,7 +276,7 @@ class UDNRegressor(
 
     def _refit_part_and_rate(self, n_rows):
         # The wide networks of large tables would learn single rows.
-        return (1.0, 1.0) if n_rows < 2000 else (0.5, 0.3)
+        return (1.0, 1.0) if n_rows < MANY_ROWS else (0.5, 0.3)
 
     def __init__(
         self,
@@ -260,6 +284,7 @@ class UDNRegressor(
         likelihood: Literal["gaussian", "heteroscedastic", "student_t", "mixture"] = "mixture",
         n_components: int = 5,
         n_networks: int | Literal["auto"] = "auto",
+        gaussian_process: bool = True,
         width: int | Literal["auto"] = "auto",
         layer_generator: LayerGenerator = "dense",
         image_shape: tuple[int, ...] | None = None,
@@ -285,6 +310,7 @@ class UDNRegressor(
         self.likelihood = likelihood
         self.n_components = n_components
         self.n_networks = n_networks
+        self.gaussian_process = gaussian_process
         self.width = width
         self.layer_generator = layer_generator
         self.image_shape = image_shape
@@ -316,6 +342,7 @@ class UDNRegressor(
         own = {
             "likelihood": [Options(("gaussian", "heteroscedastic", "student_t", "mixture"))],
             "n_components": [positive(Integral)],
+            "gaussian_process": BOOLEAN,
             "normalize_y": BOOLEAN,
             "point_estimate": [Options(("mean", "median"))],
         }
@@ -345,6 +372,22 @@ class UDNRegressor(
         """Held-out rows have set the noise already: they say what the inputs do."""
         if self._network.architecture.bend and X.shape[1] > 1 and not self._X_waves:
             self._X_effects = input_effects(self._own_means, X, targets, weights)
+
+    def _keep_before_refit(self, n_rows):
+        if n_rows >= MANY_ROWS:
+            self._before = copy(self)
+            self._before._network, self._before._depth = deepcopy((self._network, self._depth))
+            self._before._others = []
+
+    def _set_beside(self, X, targets, weights, rows, other):
+        if not self.gaussian_process or self._X_map is None or self._sees_images:
+            return
+        known = np.column_stack([
+            mixture.logpdf(column[other])
+            for mixture, column in zip(self._own_mixtures(X[other]), targets.T, strict=True)
+        ])  # fmt: skip
+        placed = self._X_map.placed(X)
+        self._process = ProcessBeside(placed, targets, weights, rows, other, known, self._split)
 
     def _own_gaussians(self, X):
         """Gaussians of this estimator's own network, at inputs that are scaled, and q(ℓ)."""
@@ -449,6 +492,15 @@ class UDNRegressor(
             self._unseen.add(self._placed(X), targets, weights)
 
     @property
+    def gaussian_process_weight_(self) -> float | FloatArray:
+        """Part of the Gaussian process in predictions, of each target."""
+        members = self._members()
+        none = np.zeros(len(self._y_scale))
+        parts = [none if m._process is None else m._process.parts for m in members]
+        mean = np.mean(parts, axis=0)
+        return float(mean[0]) if self._y_ndim == 1 else mean
+
+    @property
     def noise_variance_(self) -> FloatArray:
         """Noise variance in the squared units of y, of each depth."""
         if self.likelihood != "gaussian":
@@ -480,22 +532,36 @@ class UDNRegressor(
         Returns
         -------
         distribution : PredictiveMixture, or list of PredictiveMixture
-            A mixture of the Gaussians of all depths, weighted by the posterior of the depth; a list
-            with one mixture for each target if there are several.
+            A mixture of the Gaussians of all depths, weighted by the posterior of the depth, and of
+            those of the Gaussian process; a list with one mixture for each target if there are
+            several.
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        of_members = [member._own_mixtures(X) for member in self._members()]
+        members = self._members()
+        of_members = [member._own_mixtures(X) for member in members]
         mixtures = [
             linear_pool(of_target, np.full(len(of_target), 1.0 / len(of_target)))
             for of_target in zip(*of_members, strict=True)
         ]
+        beside = [member._process for member in members]
+        if any(each is not None for each in beside):
+            placed = [member._X_map.placed(X) for member in members]
+            mixtures = [pooled(known, beside, placed, t) for t, known in enumerate(mixtures)]
         unseen = self._unseen(self._placed(X))
         mixtures = [where_unseen(known, *unseen, t) for t, known in enumerate(mixtures)]
         return mixtures[0] if self._y_ndim == 1 else mixtures
 
     def _own_mixtures(self, X):
         """Predictive distributions of this estimator's own network, one a target."""
+        now = self._mixtures_of_network(X)
+        if self._before is None:
+            return now
+        before, parts = self._before._mixtures_of_network(X), [1.0 - BEFORE_PART, BEFORE_PART]
+        return [linear_pool(pair, parts) for pair in zip(now, before, strict=True)]
+
+    def _mixtures_of_network(self, X):
+        """Those of the network as it is, without the one before the refit."""
         q, (log_weights, means, log_variances) = self._own_gaussians(self._scaled(X))
         weights = np.exp(log_weights) * q[:, None, None, None]
         parts = np.moveaxis(np.stack([weights, means, np.exp(log_variances)]), 1, 3)

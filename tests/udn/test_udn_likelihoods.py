@@ -218,5 +218,5 @@ def test_several_targets_have_a_mixture_each():
     X, y = two_branches(120, 0)
     model = UDNRegressor(n_components=2, n_networks=1, max_iter=5, random_state=0)
     mixtures = model.fit(X, np.column_stack([y, -y])).predict_distribution(X)
-    assert mixtures[1].means.shape == (120, 2 * model.n_layers_)
+    assert mixtures[1].means.shape == (120, 2 * model.n_layers_ + 1)  # and the process
     assert not hasattr(model, "noise_variance_")

@@ -28,14 +28,15 @@ def test_the_number_of_networks_goes_by_the_rows_alone():
 
 def test_densities_of_a_pool_are_the_mean_of_its_networks():
     X, y = wave(80)
-    pool = UDNRegressor(n_networks=3, max_iter=8, random_state=0).fit(X, y)
+    settings = {"max_iter": 8, "gaussian_process": False, "random_state": 0}
+    pool = UDNRegressor(n_networks=3, **settings).fit(X, y)
     own = [member._own_mixtures(X)[0].logpdf(y) for member in pool._members()]
     np.testing.assert_allclose(
         pool.log_predictive_density(X, y), np.log(np.mean(np.exp(own), axis=0))
     )
     assert len(own) == 3
     assert min(np.abs(own[0] - own[1]).max(), np.abs(own[1] - own[2]).max()) > 0.01
-    one = UDNRegressor(n_networks=1, max_iter=8, random_state=0).fit(X, y)
+    one = UDNRegressor(n_networks=1, **settings).fit(X, y)
     np.testing.assert_array_equal(one.log_predictive_density(X, y), own[0])
     assert one.loss_curve_ == pool.loss_curve_
     assert one.n_iter_ == pool.n_iter_

@@ -84,7 +84,8 @@ def test_intervals_widen_in_a_gap_and_beyond_the_rows():
     X = rng.uniform(1, 3, (200, 1)) * rng.choice([-1, 1], (200, 1))
     noise, at = 50 * rng.normal(size=200), np.array([[2.0], [0.0], [6.0]])
     y = 1000 * np.sin(4 * X[:, 0]) + noise
-    model = UDNRegressor(max_iter=60, random_state=0).fit(X, y)
+    settings = {"max_iter": 60, "gaussian_process": False, "random_state": 0}
+    model = UDNRegressor(**settings).fit(X, y)
     _, std = model.predict(at, return_std=True)
     assert std[1] > 1.5 * y.std()  # more than a period of which nothing is known
     assert std[2] > 1.5 * y.std()
@@ -93,10 +94,10 @@ def test_intervals_widen_in_a_gap_and_beyond_the_rows():
     mean, std = model.predict(at, return_std=True)
     assert abs(mean[1]) < 2 * std[1] < y.std()  # a third of a period: what is at the edges tells
     assert std[2] > 1.5 * y.std()
-    plain = UDNRegressor(max_iter=60, normalize_y=False, random_state=0)
+    plain = UDNRegressor(normalize_y=False, **settings)
     _, plain_std = plain.fit(X, y / 1000).predict(at, return_std=True)
     assert plain_std[2] > 1.5 * y.std() / 1000
-    own_units = UDNRegressor(max_iter=60, normalize_X=False, random_state=0).fit(X, y)
+    own_units = UDNRegressor(normalize_X=False, **settings).fit(X, y)
     assert own_units.predict(at, return_std=True)[1][2] < std[2] - y.std() / 2
     for _ in range(5):
         model.partial_fit(np.linspace(5.5, 6.5, 100)[:, None], np.zeros(100))

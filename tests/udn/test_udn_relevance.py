@@ -78,12 +78,13 @@ def test_a_pool_finds_the_inputs_that_matter():
     X, y = two_of_eight()
     X_test = two_of_eight(500, 1)[0]
     truth = np.sin(3 * X_test[:, 1]) + X_test[:, 5] ** 2
-    model = UDNRegressor(max_iter=150, n_networks=3, random_state=0).fit(X, y)
+    settings = {"max_iter": 150, "n_networks": 3, "gaussian_process": False, "random_state": 0}
+    model = UDNRegressor(**settings).fit(X, y)
     rest = np.delete(model.input_relevance_, [1, 5])
     assert model.input_relevance_[[1, 5]].min() > 0.9
     assert rest.max() < 0.8  # the first network has all inputs alike
     np.testing.assert_allclose(model.input_relevance_[3], (1 + 2 * LEAST) / 3)
-    alike = Alike(max_iter=150, n_networks=3, random_state=0).fit(X, y)
+    alike = Alike(**settings).fit(X, y)
     np.testing.assert_array_equal(alike.input_relevance_, np.ones(8))
     error, error_alike = (np.mean((m.predict(X_test) - truth) ** 2) for m in (model, alike))
     assert error < 0.85 * error_alike
