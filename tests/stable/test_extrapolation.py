@@ -26,9 +26,7 @@ def test_density_left_out_given_the_scales():
     total = prior + np.diag(noise / weights)
     gain = prior @ np.linalg.inv(total)
     means, variances = gain @ y, np.diag(prior - gain @ prior)
-    ours = log_densities_left_out(
-        means[:, None], variances[:, None], np.array([noise]), y, weights
-    )
+    ours = log_densities_left_out(means[:, None], variances[:, None], np.array([noise]), y, weights)
     np.testing.assert_allclose(ours, [left_out_by_hand(total, y, i) for i in range(6)])
 
 
