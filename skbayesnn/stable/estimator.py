@@ -192,12 +192,11 @@ class StableNNRegressor(
 
     Where intervals fail: on 28 kinds of synthetic tables of some hundred rows
     (``benchmarks/honesty.py``), 90 % intervals cover 0.86 or more, with these exceptions. They
-    cover 0.82 where the noise depends on the inputs, 0.42 to 0.72 beyond the rows, and 0.64 to
-    0.82 where each row is in the table three times with its target, because copies count as
-    separate rows. They are too wide, and cover up to 1.00, where there is no noise. In gaps they
-    cover 0.71 to 1.00. With one input and a function that is smooth in places,
-    ``cells="additive"`` is the better model there: in a gap and beyond the rows of two tables each,
-    its intervals covered 0.74 to 0.97 instead of 0.44 to 0.81, at about four times the time.
+    cover 0.82 where the noise depends on the inputs, and 0.64 to 0.82 where each row is in the
+    table three times with its target, because copies count as separate rows. They are too wide, and
+    cover up to 1.00, where there is no noise. On tables of one input and eight seeds, they cover
+    0.92 to 1.00 in gaps and 0.61 to 1.00 beyond the rows, 0.22 to 0.89 there with
+    ``extrapolation="posterior"``.
 
     Additive cells: neighbouring values of an input with more than 5000 distinct values are grouped.
     Dense units are exact up to 2000 rows. Above, they have 1000 landmarks, fewer from 6000 rows on,
