@@ -232,8 +232,9 @@ def estimator(case, seed):
         return model
     chains = {"n_chains": 4, "n_warmup": 10 * case.thin, "thin": case.thin, "normalize_y": False}
     names = model.get_params()
-    if "normalize_X" in names:
-        chains["normalize_X"] = False
+    for name, value in {"normalize_X": False, "extrapolation": "posterior"}.items():
+        if name in names:
+            chains[name] = value
     if "n_posterior_draws" in names:
         return model.set_params(n_posterior_draws=N_DRAWS, **chains)
     return model.set_params(n_draws=N_DRAWS // 4, **chains)

@@ -75,7 +75,9 @@ class StableNNRegressorCV(
         largest mean score over the folds is chosen. None means
         :data:`skbayesnn.metrics.crps_scorer`, minus the continuous ranked probability score: it is
         proper, and a single outlier does not decide it.
-    input_scale, likelihood, dense_units, n_units, activation, move_units, sampler, noise_variance
+    input_scale, likelihood, dense_units, n_units, activation, move_units, sampler
+        As in :class:`StableNNRegressor`.
+    extrapolation, noise_variance
         As in :class:`StableNNRegressor`.
     cells : {"auto", "line", "plane", "additive", "sampled"}, default="auto"
         As in :class:`StableNNRegressor`. "auto" is resolved once, on all rows.
@@ -171,6 +173,7 @@ class StableNNRegressorCV(
         activation: Literal["sign", "erf", "cosine"] = "sign",
         move_units: bool = False,
         sampler: Literal["gibbs", "metropolis"] = "gibbs",
+        extrapolation: Literal["stacked", "posterior"] = "stacked",
         noise_variance: float | Literal["sample"] = "sample",
         normalize_X: bool = True,
         normalize_y: bool = True,
@@ -194,6 +197,7 @@ class StableNNRegressorCV(
         self.activation = activation
         self.move_units = move_units
         self.sampler = sampler
+        self.extrapolation = extrapolation
         self.noise_variance = noise_variance
         self.normalize_X = normalize_X
         self.normalize_y = normalize_y

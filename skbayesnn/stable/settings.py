@@ -18,6 +18,7 @@ CONSTRAINTS = {
     "activation": [Options(tuple(ACTIVATIONS))],
     "move_units": BOOLEAN,
     "sampler": [Options(("gibbs", "metropolis"))],
+    "extrapolation": [Options(("stacked", "posterior"))],
     "noise_variance": [positive(), Options(("sample",))],
     "normalize_X": BOOLEAN,
     "normalize_y": BOOLEAN,
@@ -32,7 +33,7 @@ CONSTRAINTS = {
 
 # They say how long chains are and what is told of them, not what they sample from.
 _OF_THE_RUN = {"n_warmup", "n_posterior_draws", "thin", "warm_start", "n_jobs", "random_state"}
-_OF_THE_RUN |= {"point_estimate"}
+_OF_THE_RUN |= {"point_estimate", "extrapolation"}
 
 
 def model_parameters(estimator):

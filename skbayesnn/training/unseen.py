@@ -128,6 +128,30 @@ class SmoothLaw:
         function = np.maximum(second - first**2, 0.0)
         return self.location + self.scale * first, self.scale**2 * function, self.scale**2 * noise
 
+    def log_densities_left_out(self):
+        """Log-density of the targets of each row given all others, and the settings of all.
+
+        With K the covariance of the rows, in units in which their weights are one,
+
+            y_i | others ~ N(y_i - (K⁻¹y)_i / (K⁻¹)_ii, 1 / (K⁻¹)_ii).
+
+        Returns
+        -------
+        log_densities : ndarray of shape (n, n_targets)
+        """
+        if self.settings is None:
+            self._learn()
+        total = np.full(self.targets.shape, -np.inf)
+        for _, vectors, turned, spectra, sizes, of_noises in self.settings:
+            for i in np.flatnonzero(of_noises.any(axis=1)):
+                precisions = (vectors**2 @ (1.0 / spectra[i]))[:, None]
+                gaps = vectors @ (turned / spectra[i][:, None]) / precisions
+                variances = sizes[i] / precisions
+                logs = -0.5 * (np.log(2.0 * np.pi * variances) + gaps**2 / variances)
+                with np.errstate(divide="ignore"):
+                    total = np.logaddexp(total, np.log(of_noises[i]) + logs)
+        return total + 0.5 * np.log(self.weights)[:, None] - np.log(self.scale)
+
     def __call__(self, X):
         """The law as Gaussians.
 

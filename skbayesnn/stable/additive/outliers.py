@@ -17,6 +17,7 @@ import numpy as np
 
 from skbayesnn.numerics.jit import helper, kernel
 from skbayesnn.stable.additive.noise import LEAST_PRECISION
+from skbayesnn.stable.samplers.slice import slice_sample
 
 N_ROWS = 64
 """So many random rows at a time. Of the 277 rows of yacht (splits 0 and 1) f had 27 and 16
@@ -69,7 +70,8 @@ def move_precisions(inverse, solved, precisions, weights, noise, degrees, rng):
     for i in range(n):
         old, total = noise / precisions[i], 1.0 / inverse[i, i]
         spread, squared_gap = max(total - old, 0.0), (solved[i] * total) ** 2
-        x = _slice(log(precisions[i]), weights[i], degrees, noise, squared_gap, spread, rng)
+        arguments = weights[i], degrees, noise, squared_gap, spread
+        x = slice_sample(log_target, log(precisions[i]), arguments, _WIDTH, _MAX_STEPS, rng)
         precisions[i] = max(exp(x), LEAST_PRECISION)
         change = noise / precisions[i] - old
         # Sherman and Morrison's formula, within these rows.
@@ -81,34 +83,3 @@ def move_precisions(inverse, solved, precisions, weights, noise, degrees, rng):
             solved[j] -= shrink * row[j] * here
             for k in range(n):
                 inverse[j, k] -= shrink * row[j] * row[k]
-
-
-@helper
-def _slice(x, weight, degrees, noise, squared_gap, spread, rng):
-    """One update of log p (Neal 2003, figures 3 and 5)."""
-    level = log_target(x, weight, degrees, noise, squared_gap, spread) - rng.standard_exponential()
-    left = x - _WIDTH * rng.random()
-    right = left + _WIDTH
-    steps_left = int(_MAX_STEPS * rng.random())
-    steps_right = _MAX_STEPS - 1 - steps_left
-    while steps_left > 0 and (
-        log_target(left, weight, degrees, noise, squared_gap, spread) > level
-    ):
-        left -= _WIDTH
-        steps_left -= 1
-    while steps_right > 0 and (
-        log_target(right, weight, degrees, noise, squared_gap, spread) > level
-    ):
-        right += _WIDTH
-        steps_right -= 1
-    while True:
-        proposal = left + (right - left) * rng.random()
-        if log_target(proposal, weight, degrees, noise, squared_gap, spread) >= level:
-            return proposal
-        # Within rounding of the present value nothing is left to shrink to.
-        if proposal == x or right - left <= 1e-13 * (1.0 + abs(x)):
-            return x
-        if proposal < x:
-            left = proposal
-        else:
-            right = proposal

@@ -105,10 +105,14 @@ class Partition(ABC):
     part_names : frozenset of str
         Which of the names in :meth:`followed` are of parts of f that only its effects tell:
         predictions may have converged where these have not.
+    may_be_stacked : bool
+        Whether all functions have jumps only, so that away from the rows a smooth law may know
+        more (:mod:`skbayesnn.stable.extrapolation`).
     """
 
     bias_scale = 1.0
     part_names: ClassVar[frozenset[str]] = frozenset()
+    may_be_stacked: ClassVar[bool] = False
 
     @abstractmethod
     def is_of(self, X, y, sample_weight):
@@ -318,7 +322,10 @@ class FeaturePartition(Partition):
 
     def predict(self, draws, X):
         """Means and variances (n_rows, n_draws) of f at new inputs, a Gaussian a draw."""
-        X = self.inputs.scaled(X)
+        return self.predict_scaled(draws, self.inputs.scaled(X))
+
+    def predict_scaled(self, draws, X):
+        """As :meth:`predict`, of rows that are scaled already."""
         means, variances = np.empty((2, len(X), draws.alpha.size))
         # Each index has laws of its own.
         for alpha in np.unique(draws.alpha):

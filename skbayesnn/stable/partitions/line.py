@@ -30,6 +30,7 @@ class LineCells(FeaturePartition):
     """
 
     recorded = ("log_scales",)
+    may_be_stacked = True
     chain = LineChain
 
     def __init__(self, X, y=None, sample_weight=None, inputs=AS_IT_IS):
@@ -46,7 +47,7 @@ class LineCells(FeaturePartition):
         n = self.x.size
         return np.where(np.arange(n)[:, None] < np.arange(n), -1.0, 1.0)
 
-    def _locate(self, x):
+    def locate(self, x):
         """The cell of each x, and the logarithms of its shares to the left and right of x.
 
         Returns
@@ -88,11 +89,11 @@ class LineCells(FeaturePartition):
         -------
         cell : ndarray of int, shape (n_rows,)
         side : ndarray of shape (n_rows,)
-            See :meth:`_locate`.
+            See :meth:`locate`.
         z : ndarray of shape (n_rows, n_draws)
             log R - log(1 - R), R the share of the variance to the left of x.
         """
-        cell, log_left, log_right, side = self._locate(x)
+        cell, log_left, log_right, side = self.locate(x)
         # Where no cell is split R is zero or one; where α = 2 it is the share of the mass.
         with np.errstate(invalid="ignore"):
             z = np.repeat((log_left - log_right)[:, None], levels.size, axis=1)

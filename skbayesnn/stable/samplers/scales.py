@@ -14,13 +14,13 @@ from math import exp, inf, log, log1p, sqrt
 
 from skbayesnn.numerics.jit import helper
 from skbayesnn.numerics.stable_laws import log_density, sample_log_positive_stable
+from skbayesnn.stable.samplers.slice import slice_sample
 
 # Bounds of the noise variance, relative to that of y. Rows that repeat an input and
 # its target exactly would otherwise send it to zero, where the posterior is improper.
 LOG_NOISE_BOUNDS = (log(1e-10), log(1e10))
 
-# Steps out, shared at random between the two sides: from a start in the far tails the
-# slice has a length without bound.
+# Steps out of slice sampling.
 _MAX_STEPS = 40
 
 # δ² above so many variances of its noise b is a signal.
@@ -64,28 +64,10 @@ def draw_log_variance(log_variance, log_unit, b, delta2, table, width, rng):
         The new log v.
     """
     t = log_variance - log_unit
-    level = _log_scale_target(t, log_unit, b, delta2, table) - rng.standard_exponential()
-    left = t - width * rng.random()
-    right = left + width
-    steps_left = int(_MAX_STEPS * rng.random())
-    steps_right = _MAX_STEPS - 1 - steps_left
-    while steps_left > 0 and _log_scale_target(left, log_unit, b, delta2, table) > level:
-        left -= width
-        steps_left -= 1
-    while steps_right > 0 and _log_scale_target(right, log_unit, b, delta2, table) > level:
-        right += width
-        steps_right -= 1
-    while True:
-        proposal = left + (right - left) * rng.random()
-        if _log_scale_target(proposal, log_unit, b, delta2, table) >= level:
-            return log_unit + proposal
-        # Within rounding of the present value nothing is left to shrink to.
-        if proposal == t or right - left <= 1e-13 * (1.0 + abs(t)):
-            return log_variance
-        if proposal < t:
-            left = proposal
-        else:
-            right = proposal
+    arguments = log_unit, b, delta2, table
+    new = slice_sample(_log_scale_target, t, arguments, width, _MAX_STEPS, rng)
+    # Without the rounding errors of going to log s and back.
+    return log_variance if new == t else log_unit + new
 
 
 @helper
@@ -184,24 +166,4 @@ def draw_log_noise(log_noise, n, rss, rng):
     -------
     log_noise : float
     """
-    level = _log_noise_target(log_noise, n, rss) - rng.standard_exponential()
-    left = log_noise - rng.random()
-    right = left + 1.0
-    steps_left = int(_MAX_STEPS * rng.random())
-    steps_right = _MAX_STEPS - 1 - steps_left
-    while steps_left > 0 and _log_noise_target(left, n, rss) > level:
-        left -= 1.0
-        steps_left -= 1
-    while steps_right > 0 and _log_noise_target(right, n, rss) > level:
-        right += 1.0
-        steps_right -= 1
-    while True:
-        proposal = left + (right - left) * rng.random()
-        if _log_noise_target(proposal, n, rss) >= level:
-            return proposal
-        if proposal == log_noise or right - left <= 1e-13 * (1.0 + abs(log_noise)):
-            return log_noise
-        if proposal < log_noise:
-            left = proposal
-        else:
-            right = proposal
+    return slice_sample(_log_noise_target, log_noise, (n, rss), 1.0, _MAX_STEPS, rng)

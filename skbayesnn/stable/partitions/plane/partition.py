@@ -33,6 +33,7 @@ class FaceCells(FeaturePartition):
 
     recorded = ("weights", "log_scales")
     chain = CollapsedChain
+    may_be_stacked = True
 
     def __init__(self, X, y=None, sample_weight=None, inputs=AS_IT_IS):
         super().__init__(X, y, sample_weight, inputs)

@@ -1,0 +1,153 @@
+"""Away from the rows: densities left out against refits, the share, and what predictions become."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.optimize import minimize_scalar
+from scipy.spatial.distance import cdist
+
+from skbayesnn import StableNNRegressor
+from skbayesnn.stable.extrapolation import log_densities_left_out, stacking_share
+from skbayesnn.training.unseen import NOISES, SmoothLaw
+
+
+def left_out_by_hand(covariance, y, i):
+    """Density of target i given the others, of a zero-mean Gaussian."""
+    rest = np.delete(np.arange(y.size), i)
+    solved = np.linalg.solve(covariance[np.ix_(rest, rest)], covariance[rest, i])
+    variance = covariance[i, i] - solved @ covariance[rest, i]
+    return stats.norm.logpdf(y[i], solved @ y[rest], np.sqrt(variance))
+
+
+def test_density_left_out_given_the_scales():
+    rng = np.random.default_rng(0)
+    root, weights, noise = rng.standard_normal((6, 6)), rng.uniform(0.5, 3.0, 6), 0.3
+    prior, y = root @ root.T, rng.standard_normal(6)
+    total = prior + np.diag(noise / weights)
+    gain = prior @ np.linalg.inv(total)
+    means, variances = gain @ y, np.diag(prior - gain @ prior)
+    ours = log_densities_left_out(means[:, None], variances[:, None], np.array([noise]), y, weights)
+    np.testing.assert_allclose(ours, [left_out_by_hand(total, y, i) for i in range(6)])
+
+
+def test_density_left_out_averages_over_settings_of_the_others():
+    """Two settings with equal prior chances: their posterior is taken without the row."""
+    rng = np.random.default_rng(1)
+    y, noise, priors = rng.standard_normal(5), np.array([0.2, 1.5]), []
+    for _ in noise:
+        root = rng.standard_normal((5, 5))
+        priors.append(root @ root.T)
+    totals = [p + s * np.eye(5) for p, s in zip(priors, noise, strict=True)]
+    evidence = np.array([stats.multivariate_normal(cov=c).logpdf(y) for c in totals])
+    chances = np.exp(evidence - evidence.max())
+    n_draws = np.round(20_000 * chances / chances.sum()).astype(int)
+    which = np.repeat([0, 1], n_draws)
+    gains = [p @ np.linalg.inv(c) for p, c in zip(priors, totals, strict=True)]
+    means = np.stack([g @ y for g in gains], axis=1)[:, which]
+    variances = np.stack([np.diag(p - g @ p) for p, g in zip(priors, gains, strict=True)], axis=1)
+    ours = log_densities_left_out(means, variances[:, which], noise[which], y, np.ones(5))
+    for i in range(5):
+        rest = np.delete(np.arange(5), i)
+        without = [
+            stats.multivariate_normal(cov=c[np.ix_(rest, rest)]).logpdf(y[rest]) for c in totals
+        ]
+        parts = [left_out_by_hand(c, y, i) for c in totals]
+        expected = np.logaddexp(*(a + b for a, b in zip(parts, without, strict=True)))
+        assert ours[i] == pytest.approx(expected - np.logaddexp(*without), abs=1e-3)
+
+
+def test_density_left_out_of_the_smooth_law():
+    """One setting has all the probability: the Gaussian process without the row, by hand."""
+    rng = np.random.default_rng(0)
+    X, weights = np.sort(rng.uniform(-2, 2, 30))[:, None], rng.uniform(0.5, 2.0, 30)
+    y = np.sin(2 * X) + 0.3 * rng.standard_normal((30, 1))
+    law = SmoothLaw(X, y, weights)
+    law._learn()
+    length, vectors, turned, spectra, sizes, chances = law.settings[0]
+    best = chances[:, 0].argmax()
+    only = np.zeros_like(chances)
+    only[best] = 1.0
+    law.settings = [(length, vectors, turned, spectra, sizes, only)]
+    ratio = NOISES[best]
+    covariance = np.exp(-0.5 * (cdist(X, X) / length) ** 2) + ratio * np.diag(1 / weights)
+    covariance *= sizes[best, 0] * law.scale[0] ** 2 / (1 + ratio)
+    expected = [left_out_by_hand(covariance, y[:, 0] - law.location[0], i) for i in range(30)]
+    np.testing.assert_allclose(law.log_densities_left_out()[:, 0], expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("shift", [-3.0, -0.3, 0.0, 0.3, 3.0])
+def test_share_is_the_best(shift):
+    rng = np.random.default_rng(0)
+    first, weights = rng.standard_normal(40), rng.uniform(0.5, 2.0, 40)
+    second = first + rng.standard_normal(40) + shift
+
+    def loss(share):
+        mixed = (1 - share) * np.exp(first) + share * np.exp(second)
+        return -weights @ np.log(mixed)
+
+    expected = minimize_scalar(loss, bounds=(0, 1), method="bounded", options={"xatol": 1e-9}).x
+    assert stacking_share(first, second, weights) == pytest.approx(expected, abs=1e-5)
+
+
+def table(function, seed=0):
+    """Rows with a gap, a step or a wave across them."""
+    rng = np.random.default_rng(seed)
+    x = np.concatenate([rng.uniform(-3, -1, 60), rng.uniform(1, 3, 60)])
+    return x[:, None], function(x) + 0.2 * rng.standard_normal(120)
+
+
+AWAY = np.concatenate([np.linspace(-0.6, 0.6, 25), np.linspace(3.5, 5, 15)])[:, None]
+
+
+@pytest.fixture(scope="module")
+def fits():
+    """The same network on a smooth function and on one with a jump."""
+    functions = {"smooth": lambda x: np.sin(1.5 * x), "jump": lambda x: np.where(x > 2, 2.0, 0.0)}
+    return {
+        name: StableNNRegressor(random_state=0).fit(*table(function))
+        for name, function in functions.items()
+    }
+
+
+def test_smooth_functions_go_on_smoothly(fits):
+    model, truth = fits["smooth"], np.sin(1.5 * AWAY[:25, 0])
+    stacked = model.predict_distribution(AWAY)
+    alone = model.set_params(extrapolation="posterior").predict_distribution(AWAY)
+    model.set_params(extrapolation="stacked")
+    assert stacked[:25].logpdf(truth).mean() > alone[:25].logpdf(truth).mean() + 0.3
+    assert (stacked.cdf(np.sin(1.5 * AWAY[:, 0])) > 0.02).all()
+
+
+def test_jumps_stay_with_the_posterior(fits):
+    model = fits["jump"]
+    stacked = model.predict_distribution(AWAY)
+    alone = model.set_params(extrapolation="posterior").predict_distribution(AWAY)
+    model.set_params(extrapolation="stacked")
+    np.testing.assert_allclose(stacked.quantile([0.1, 0.5, 0.9]), alone.quantile([0.1, 0.5, 0.9]),
+                               atol=0.05)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["smooth", "jump"])
+def test_among_the_rows_it_is_the_posterior(fits, name):
+    model, X = fits[name], np.linspace(-2.8, -1.2, 20)[:, None]
+    stacked = model.predict_distribution(X)
+    alone = model.set_params(extrapolation="posterior").predict_distribution(X)
+    model.set_params(extrapolation="stacked")
+    np.testing.assert_array_equal(stacked.means, alone.means)
+    np.testing.assert_array_equal(stacked.variances, alone.variances)
+
+
+def test_draws_have_the_law_of_predictions(fits):
+    model = fits["smooth"]
+    law, draws = model.predict_distribution(AWAY), model.sample_y(AWAY, 4000, random_state=1)
+    levels = [0.05, 0.25, 0.5, 0.75, 0.95]
+    reached = law.cdf(np.quantile(draws, levels, axis=1).T)
+    assert np.abs(reached - levels).max() < 0.04
+
+
+def test_copies_are_weights():
+    X, y = table(np.sin)
+    twice = StableNNRegressor(random_state=0).fit(np.repeat(X, 2, axis=0), np.repeat(y, 2))
+    weighted = StableNNRegressor(random_state=0).fit(X, y, sample_weight=np.full(len(y), 2.0))
+    quantiles = (m.predict_distribution(AWAY).quantile([0.1, 0.9]) for m in (twice, weighted))
+    np.testing.assert_allclose(*quantiles, rtol=1e-6, atol=1e-6)
