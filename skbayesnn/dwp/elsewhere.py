@@ -7,6 +7,7 @@ hidden layers, as with the networks: :mod:`skbayesnn.training.unseen`. Not in th
 
 import numpy as np
 
+from skbayesnn.dwp.few_rows import merged
 from skbayesnn.training.effects import LEAST, distance_units, input_effects
 from skbayesnn.training.novelty import MOST_ROWS
 from skbayesnn.training.unseen import Unseen
@@ -37,6 +38,7 @@ class Elsewhere:
     """
 
     def __init__(self, X, Y, weights, spreads, generator):
+        X, Y, weights = merged(X, Y, weights)  # medians are over rows that differ
         kept = np.arange(len(X))
         if len(X) > MOST_ROWS:
             kept = generator.choice(len(X), MOST_ROWS, replace=False)
@@ -71,7 +73,8 @@ class Elsewhere:
         if len(self.spreads) > MOST_INPUTS:
             relative = np.log(self.spreads) - log_length_scales
             return np.maximum(np.exp(relative - relative.max()), LEAST)
-        some = slice(0, EFFECT_ROWS)
+        # Rows are in the order of their first input: some from everywhere.
+        some = slice(None, None, -(-len(self.X) // EFFECT_ROWS))
         effects = input_effects(
             lambda X: output.mean(X, EFFECT_DRAWS), self.X[some], self.Y[some], self.weights[some]
         )

@@ -28,6 +28,9 @@ LARGEST_LOG = 25.0
 FIRST_STEP, ACCEPTANCE = 0.1, 0.8
 """Length of the steps of a trajectory at first, and what part is to be accepted."""
 
+# Decimals of what a chain is given: as it has standard deviations of one, rounding is far below.
+_DIGITS, _START_DIGITS = 9, 2
+
 
 class Length(NamedTuple):
     """Of a chain: trajectories that adapt the step, those after them, one of how many of these is
@@ -148,6 +151,35 @@ def chain(target, state, generator, length):
     return states[length.thinning - 1 :: length.thinning]
 
 
+def merged(X, Y, weights):
+    """Rows in an order of their own, equal ones as one with their weights together.
+
+    A chain makes a great difference of the last bit of a number. So what standardisation leaves of
+    it is rounded away, and k equal rows give the same chain as one of weight k.
+
+    Parameters
+    ----------
+    X, Y : ndarray of shapes (n, n_inputs) and (n, n_targets)
+        Standardised.
+    weights : ndarray of shape (n,)
+
+    Returns
+    -------
+    X, Y, weights : ndarray
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, Y = np.array([[2.0], [1.0], [2.0]]), np.array([[0.0], [3.0], [1e-13]])
+    >>> [part.ravel().tolist() for part in merged(X, Y, np.ones(3))]
+    [[1.0, 2.0], [3.0, 0.0], [1.0, 2.0]]
+    """
+    rows = np.round(np.column_stack([X, Y]), _DIGITS) + 0.0  # no negative zeros
+    rows, which = np.unique(rows, axis=0, return_inverse=True)
+    p = X.shape[1]
+    return rows[:, :p].copy(), rows[:, p:].copy(), np.bincount(which.ravel(), weights)
+
+
 class SettingsOutput:
     """A Gaussian process given all rows, for each of some draws of its settings.
 
@@ -172,8 +204,10 @@ class SettingsOutput:
     """
 
     def __init__(self, X, Y, weights, found, generator):
+        rows = merged(X, Y, weights)
+
         def target(settings):
-            return negative_log_posterior(settings, X, Y, weights)
+            return negative_log_posterior(settings, *rows)
 
         p, n_targets = X.shape[1], Y.shape[1]
         if _n_rows(weights) < FEW_ROWS:
@@ -181,7 +215,7 @@ class SettingsOutput:
             begins = [np.append(each, [0.0, np.log(NOISE)]) for each in scales]
             length = LONG
         else:
-            begins, length = [found], SHORT
+            begins, length = [np.round(found, _START_DIGITS)], SHORT
         repeats = np.append(np.ones(p + 1, dtype=int), n_targets)
         begins = [np.repeat(begin, repeats) for begin in begins]
         states = [chain(target, begin, generator, length) for begin in begins]
