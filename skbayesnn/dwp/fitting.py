@@ -27,7 +27,7 @@ class Training:
     """
 
     def _fit_rows(self, X, y, weights, labels=None):
-        generators = spawn_generators(self.random_state, 5)
+        generators = spawn_generators(self.random_state, 7)
         train_rows, held_out = slice(None), None
         if holds_out(self, automatic=False):
             groups = copies(X, y)
@@ -52,6 +52,8 @@ class Training:
         if plan.output == "sparse" or held_out is not None:
             with Workers(self.n_jobs) as workers:
                 self._model.condition_on(*everything, plan.output, workers)
+        if labels is None:  # regression
+            self._model.add_other_laws(*everything, generators[5:])
         self._publish()
         tasks.finish()
 

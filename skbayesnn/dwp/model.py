@@ -4,6 +4,8 @@ import copy
 
 import numpy as np
 
+from skbayesnn.dwp.elsewhere import Elsewhere
+from skbayesnn.dwp.few_rows import SettingsOutput, chance_of_settings
 from skbayesnn.dwp.likelihoods import PREDICTION_NODES, TRAINING_NODES
 from skbayesnn.dwp.plan import SPARSE_ROWS
 from skbayesnn.dwp.prediction import BLOCK, ExactOutput, InducingOutput, SparseOutput
@@ -11,6 +13,8 @@ from skbayesnn.dwp.pseudo_observations import start_output
 from skbayesnn.dwp.sizes import LayerSizes, draw_noise
 from skbayesnn.dwp.start import start
 from skbayesnn.numerics.workers import ALONE
+from skbayesnn.predictive import linear_pool
+from skbayesnn.training.unseen import draws_where_unseen, where_unseen
 
 MOST_FREEDOM = 20
 """Degrees of freedom at most where they are not given: of a hundred inputs few matter."""
@@ -45,6 +49,10 @@ class Model:
         For training.
     output : InducingOutput, ExactOutput or SparseOutput
         Predicts; of the time of :meth:`freeze`.
+    settings : SettingsOutput or None
+        Takes part in predictions, with the probability ``chance``.
+    elsewhere : Elsewhere or None
+        Takes the place of the output away from the rows.
     """
 
     def __init__(
@@ -64,12 +72,14 @@ class Model:
         )
         self.theta = np.zeros(a.size())
         exact = plan.output == "exact"
-        self.prior_scale = start(a, self.parameters, X, Y, weights, generators[0], exact=exact)[1]
+        begun = start(a, self.parameters, X, Y, weights, generators[0], exact=exact)
+        self.prior_scale, self.found = begun[1:]
         self.generator = generators[1]
         n_draws = n_posterior_draws if n_layers else 1
         n_nodes = max(TRAINING_NODES, PREDICTION_NODES // n_draws)
         self.noise = draw_noise(a, generators[2], n_posterior_draws, 1, n_nodes)
         self.kind, self.rows = InducingOutput, ()
+        self.chance, self.settings, self.elsewhere = 0.0, None, None
         if exact:
             self.condition_on(X, Y, weights, "exact")
 
@@ -98,8 +108,22 @@ class Model:
             start_output(self.sizes, self.parameters, *rows, self.generator)
             self.kind, self.rows = InducingOutput, ()
 
+    def add_other_laws(self, X, Y, weights, generators):
+        """Let draws of all settings take part in predictions, and another law away from the rows.
+
+        The former where rows are few and the output is exact. Each has its own generator.
+        """
+        spreads = self.scales.X_spread / self.scales.X_scale
+        self.elsewhere = Elsewhere(X, Y, weights, spreads, generators[1])
+        if self.kind is ExactOutput:
+            X, Y, weights = self.rows
+            self.chance = chance_of_settings(weights, X.shape[1])
+            if self.chance > 0:
+                self.settings = SettingsOutput(X, Y, weights, self.found, generators[0])
+
     def leave_rows(self):
         """Predict from the inducing points; put there what another output knows of its rows."""
+        self.chance, self.settings, self.elsewhere = 0.0, None, None
         if self.kind is not InducingOutput:
             self.condition_on(*self.rows[:3], "inducing")
 
@@ -128,8 +152,27 @@ class Model:
 
     def mixtures(self, X, workers=ALONE):
         """Predictive mixtures, one a target, at rows of X in their own units."""
-        means, variances = self.output.predict(self.scales.inputs(X), workers)
-        return self.scales.mixtures(means, variances, np.exp(self.parameters["log_noise"]))
+        X, noise = self.scales.inputs(X), np.exp(self.parameters["log_noise"])
+        mixtures = self.scales.mixtures(*self.output.predict(X, workers), noise)
+        chance, gaussians = self._elsewhere(X)
+        mixtures = [where_unseen(m, chance, gaussians, t) for t, m in enumerate(mixtures)]
+        if self.settings is None:
+            return mixtures
+        others = self.scales.mixtures(*self.settings.predict(X), np.zeros_like(noise))
+        shares = [1.0 - self.chance, self.chance]
+        return [linear_pool(both, shares) for both in zip(mixtures, others, strict=True)]
+
+    def _elsewhere(self, X):
+        """Where no row is near, and the law there, in the units of y; X is standardised."""
+        if self.elsewhere is None:
+            return np.zeros(len(X)), None
+        length_scales = self.parameters["log_length_scales"]
+        chance, gaussians = self.elsewhere(X, self.output, length_scales)
+        if gaussians is not None:
+            shares, means, variances = gaussians
+            offset, scale = self.scales.y_offset[:, None], self.scales.y_scale[:, None]
+            gaussians = shares, offset + scale * means, scale**2 * variances
+        return chance, gaussians
 
     def probabilities(self, X, workers=ALONE):
         """Class probabilities at rows of X in their own units."""
@@ -145,7 +188,15 @@ class Model:
 
     def sample(self, X, generator, n_samples):
         """Joint draws of the function of the first target plus noise, in the units of y."""
-        draws = self.output.sample(self.scales.inputs(X), generator, n_samples)
+        X = self.scales.inputs(X)
+        draws = self.output.sample(X, generator, n_samples)
         noise = generator.standard_normal(draws.shape)
         draws += np.exp(0.5 * self.parameters["log_noise"][0]) * noise
-        return draws * self.scales.y_scale[0] + self.scales.y_offset[0]
+        location, scale = self.scales.y_offset[0], self.scales.y_scale[0]
+        draws = draws * scale + location
+        draws_where_unseen(draws, *self._elsewhere(X), generator)
+        if self.settings is not None:
+            others = np.flatnonzero(generator.random(n_samples) < self.chance)
+            drawn = self.settings.sample(X, generator, len(others))
+            draws[:, others] = drawn * scale + location
+        return draws

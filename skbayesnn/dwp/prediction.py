@@ -4,6 +4,8 @@ All kinds of output answer ``predict(X)`` with the mean and variance of the func
 draw of the hidden layers, and ``sample(X, …)`` with draws of the function at all rows of X.
 """
 
+import copy
+
 import numpy as np
 from scipy.linalg import lapack
 from scipy.optimize import minimize_scalar
@@ -29,6 +31,24 @@ MAX_JOINT_ROWS = 10_000
 
 class _Output:
     """Joint draws, from what subclasses know of a draw of the hidden layers."""
+
+    def mean(self, X, n_draws):
+        """Mean of the function over the first draws of the hidden layers.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, n_inputs)
+            Standardised.
+        n_draws : int
+
+        Returns
+        -------
+        mean : ndarray of shape (n, n_targets)
+        """
+        few = copy.copy(self)
+        vars(few).update(vars(self))  # what it has in its cache, too
+        few.noise = self.noise.first(n_draws)
+        return few.predict(X)[0].mean(axis=0).T
 
     def sample(self, X, generator, n_samples):
         """Draws of the function of the first target, without noise, jointly at all rows.

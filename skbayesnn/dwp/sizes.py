@@ -126,6 +126,12 @@ class Noise:
         nodes = None if self.nodes is None else self.nodes[part]
         return Noise(self.uniform[:, part], self.normal[:, part], self.rows[:, part], nodes)
 
+    def first(self, n_draws):
+        """The numbers of the first draws."""
+        nodes = None if self.nodes is None else self.nodes[:n_draws]
+        parts = self.uniform, self.normal, self.rows
+        return Noise(*(part[:, :n_draws] for part in parts), nodes)
+
     def nodes_of(self, d):
         """The law's nodes of draw d."""
         return None if self.nodes is None else self.nodes[d]

@@ -25,9 +25,9 @@ from skbayesnn.dwp.layers import JITTER
 from skbayesnn.dwp.pseudo_observations import start_classes, start_output
 from skbayesnn.dwp.scale_mixture import START_LOGIT
 
-# Standard deviation of a prior on log height and noise: weak, but it keeps a handful of rows
-# from being explained by noise of nothing.
-_PRIOR_STD = 3.0
+# Means and standard deviation of a prior on log height and noise: weak, but it keeps a handful of
+# rows from being explained by noise of nothing.
+PRIOR_MEANS, PRIOR_STD = (0.0, -2.0), 3.0
 # Starts: length scales as a part of the typical distance of two rows, and noise variance. They
 # race on some of the rows; the first of them goes on with all.
 _STARTS = (1.0, 0.1), (3.0, 0.01)
@@ -134,7 +134,7 @@ def fit_gaussian_process(X, Y, weights, generator, max_iter=100):
         No start led anywhere.
     """
     n, n_inputs = X.shape
-    centre = np.array([0.0, -2.0])
+    centre = np.array(PRIOR_MEANS)
     bounds = [_BOUNDS[0]] * n_inputs + [*_BOUNDS[1:]]
 
     def begin(length, noise):
@@ -147,9 +147,9 @@ def fit_gaussian_process(X, Y, weights, generator, max_iter=100):
 
         def penalised(theta):
             loss, gradient = log_evidence(theta, X[rows], Y[rows], weights[rows])
-            distance = (theta[-2:] - centre) / _PRIOR_STD
+            distance = (theta[-2:] - centre) / PRIOR_STD
             prior, d_prior = relevance_prior(theta[:-2], 1.0 / n_inputs)
-            d_prior = np.concatenate([d_prior, distance / _PRIOR_STD])
+            d_prior = np.concatenate([d_prior, distance / PRIOR_STD])
             loss += (0.5 * distance @ distance + prior) / count
             return loss, gradient + d_prior / count
 
@@ -323,6 +323,8 @@ def start(
         −log evidence of the Gaussian process, a row and target.
     prior_scale : float
         Of :func:`relevance_prior`, where training goes on from here.
+    theta : ndarray of shape (n_inputs + 2,)
+        What :func:`fit_gaussian_process` gave.
     """
     a, p = sizes, parameters
     prior_scale = 1.0 / a.n_inputs
@@ -364,4 +366,4 @@ def start(
         p["log_length_scales"][:] = theta[:-2]
     if not exact:
         start_output(a, p, X[some], Y[some], weights[some], weights.sum(), generator)
-    return loss, prior_scale
+    return loss, prior_scale, theta

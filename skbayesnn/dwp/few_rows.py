@@ -1,0 +1,272 @@
+"""Few rows: length scales, height and noise of a Gaussian process, drawn instead of estimated.
+
+Twenty to a hundred rows say little of a length scale for every input, and so do some hundred rows
+of more inputs. The ones of largest posterior density explain the rows by whichever inputs happen to
+go along with the targets, and predictions that take them for known are too sure. So with fewer than
+a hundred rows, or two rows an input, a second model takes part in predictions: the Gaussian process
+without hidden layers, whose settings are draws of their posterior by Hamiltonian Monte Carlo (as
+Eriksson and Jankowiak, UAI 2021, do for many inputs). Not in the paper.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import LinAlgError
+
+from skbayesnn.dwp.collapsed import evidence
+from skbayesnn.dwp.prediction import ExactOutput
+from skbayesnn.dwp.sizes import LayerSizes, draw_noise
+from skbayesnn.dwp.start import PRIOR_MEANS, PRIOR_STD, relevance_prior
+
+FEW_ROWS, ROWS_AN_INPUT = 100, 2
+"""The hidden layers alone predict from so many rows on, if they are so many an input."""
+STARTS, NOISE = (1.0, 3.0), 0.1
+"""Of two chains where there are few rows: length scales as a part of the typical distance of two
+rows, and noise variance."""
+LARGEST_LOG = 25.0
+"""Settings of a larger logarithm have no density: numbers would overflow."""
+FIRST_STEP, ACCEPTANCE = 0.1, 0.8
+"""Length of the steps of a trajectory at first, and what part is to be accepted."""
+
+# Decimals of what a chain is given: as it has standard deviations of one, rounding is far below.
+_DIGITS, _START_DIGITS = 9, 2
+
+
+class Length(NamedTuple):
+    """Of a chain: trajectories that adapt the step, those after them, one of how many of these is
+    kept, and the mean number of steps of a trajectory."""
+
+    warm_up: int
+    n_states: int
+    thinning: int
+    n_steps: int
+
+
+LONG, SHORT = Length(50, 50, 2, 12), Length(8, 12, 1, 6)
+"""Below and from :data:`FEW_ROWS`: each of the latter's steps takes as long as one of the search
+for the start, and the chain begins where that ends."""
+
+
+def chance_of_settings(weights, n_inputs):
+    """Probability of the second model: it falls from one with no rows to zero, along a line.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n,)
+        How many rows each stands for.
+    n_inputs : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [chance_of_settings(np.ones(n), n_inputs=8) for n in (25, 50, 100)]
+    [0.75, 0.5, 0.0]
+    >>> chance_of_settings(np.ones(300), n_inputs=600)
+    0.75
+    """
+    return max(0.0, 1.0 - _n_rows(weights) / max(FEW_ROWS, ROWS_AN_INPUT * n_inputs))
+
+
+def _n_rows(weights):
+    """What the rows count for; as many as there are, if weights are small, for the time's sake."""
+    return max(len(weights), float(weights.sum()))
+
+
+def negative_log_posterior(settings, X, Y, weights):
+    """−log posterior density of the settings but for a constant, with its gradient.
+
+    The prior is that of :func:`skbayesnn.dwp.start.fit_gaussian_process`.
+
+    Parameters
+    ----------
+    settings : ndarray of shape (n_inputs + 1 + n_targets,)
+        Log length scales, log height, log noise variances.
+    X, Y : ndarray of shapes (n, n_inputs) and (n, n_targets)
+        Standardised.
+    weights : ndarray of shape (n,)
+
+    Returns
+    -------
+    value : float
+        Infinite where the covariance has no factor, or settings are beyond all reason.
+    gradient : ndarray
+    """
+    p = X.shape[1]
+    if np.abs(settings).max() > LARGEST_LOG:
+        return np.inf, np.zeros_like(settings)
+    x = X * np.exp(-settings[:p])
+    try:
+        loss, d_x, d_height, d_noise, _ = evidence(x, Y, weights, settings[p], settings[p + 1 :])
+    except LinAlgError:
+        return np.inf, np.zeros_like(settings)
+    prior, d_prior = relevance_prior(settings[:p], 1.0 / p)
+    centre = np.repeat(PRIOR_MEANS, [1, Y.shape[1]])
+    distance = (settings[p:] - centre) / PRIOR_STD
+    gradient = np.concatenate([d_prior - np.einsum("ij,ij->j", d_x, x), distance / PRIOR_STD])
+    gradient[p] += d_height
+    gradient[p + 1 :] += d_noise
+    return loss + prior + 0.5 * distance @ distance, gradient
+
+
+def chain(target, state, generator, length):
+    """Hamiltonian Monte Carlo.
+
+    Parameters
+    ----------
+    target : callable
+        −log density at a state, with its gradient.
+    state : ndarray of shape (k,)
+        The first.
+    generator : numpy.random.Generator
+    length : Length
+
+    Returns
+    -------
+    states : ndarray of shape (n_states / thinning, k)
+    """
+    n_steps, warm_up, n_states = length.n_steps, length.warm_up, length.n_states
+    value, gradient = target(state)
+    log_step, states = np.log(FIRST_STEP), np.empty((n_states, len(state)))
+    for i in range(warm_up + n_states):
+        momentum = generator.standard_normal(len(state))
+        energy = value + 0.5 * momentum @ momentum
+        # Steps and their number vary: no trajectory then comes back to where it began.
+        step = np.exp(log_step) * generator.uniform(0.8, 1.2)
+        other, slope = state, gradient
+        for _ in range(generator.integers(n_steps // 2, 3 * n_steps // 2 + 1)):
+            momentum = momentum - 0.5 * step * slope
+            other = other + step * momentum
+            other_value, slope = target(other)
+            if not np.isfinite(other_value):
+                break
+            momentum = momentum - 0.5 * step * slope
+        lost = other_value + 0.5 * momentum @ momentum - energy
+        accepted = np.exp(-max(lost, 0.0)) if np.isfinite(lost) else 0.0
+        if generator.random() < accepted:
+            state, value, gradient = other, other_value, slope
+        if i < warm_up:
+            log_step += 0.3 * (accepted - ACCEPTANCE) / (1 + i) ** 0.3
+        else:
+            states[i - warm_up] = state
+    return states[length.thinning - 1 :: length.thinning]
+
+
+def merged(X, Y, weights):
+    """Rows in an order of their own, equal ones as one with their weights together.
+
+    A chain makes a great difference of the last bit of a number. So what standardisation leaves of
+    it is rounded away, and k equal rows give the same chain as one of weight k.
+
+    Parameters
+    ----------
+    X, Y : ndarray of shapes (n, n_inputs) and (n, n_targets)
+        Standardised.
+    weights : ndarray of shape (n,)
+
+    Returns
+    -------
+    X, Y, weights : ndarray
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, Y = np.array([[2.0], [1.0], [2.0]]), np.array([[0.0], [3.0], [1e-13]])
+    >>> [part.ravel().tolist() for part in merged(X, Y, np.ones(3))]
+    [[1.0, 2.0], [3.0, 0.0], [1.0, 2.0]]
+    """
+    rows = np.round(np.column_stack([X, Y]), _DIGITS) + 0.0  # no negative zeros
+    rows, which = np.unique(rows, axis=0, return_inverse=True)
+    p = X.shape[1]
+    return rows[:, :p].copy(), rows[:, p:].copy(), np.bincount(which.ravel(), weights)
+
+
+class SettingsOutput:
+    """A Gaussian process given all rows, for each of some draws of its settings.
+
+    Parameters
+    ----------
+    X, Y : ndarray of shapes (n, n_inputs) and (n, n_targets)
+        Standardised.
+    weights : ndarray of shape (n,)
+        How many rows each stands for.
+    found : ndarray of shape (n_inputs + 2,)
+        Log length scales, log height and log noise variance that the start of training found.
+    generator : numpy.random.Generator
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, rng = np.linspace(-1.5, 1.5, 20)[:, None], np.random.default_rng(0)
+    >>> output = SettingsOutput(X, np.sin(X), np.ones(20), np.zeros(3), rng)
+    >>> means, variances = output.predict(np.array([[0.5], [1.0]]))
+    >>> means.shape, bool(0.47 < means[:, 0, 0].mean() < 0.49)  # sin(0.5) is 0.479
+    ((50, 1, 2), True)
+    """
+
+    def __init__(self, X, Y, weights, found, generator):
+        rows = merged(X, Y, weights)
+
+        def target(settings):
+            return negative_log_posterior(settings, *rows)
+
+        p, n_targets = X.shape[1], Y.shape[1]
+        if _n_rows(weights) < FEW_ROWS:
+            scales = [np.full(p, np.log(part * np.sqrt(p))) for part in STARTS]
+            begins = [np.append(each, [0.0, np.log(NOISE)]) for each in scales]
+            length = LONG
+        else:
+            begins, length = [np.round(found, _START_DIGITS)], SHORT
+        repeats = np.append(np.ones(p + 1, dtype=int), n_targets)
+        begins = [np.repeat(begin, repeats) for begin in begins]
+        states = [chain(target, begin, generator, length) for begin in begins]
+        self.settings = np.concatenate(states)
+        self.log_noise = self.settings[:, p + 1 :]
+        sizes = LayerSizes(p, n_targets, 1, 1, 0, "gw")
+        noise = draw_noise(sizes, generator, 1, 1)
+        self.processes = []
+        for settings in self.settings:
+            theta = np.zeros(sizes.size())
+            parameters = sizes.views(theta)
+            parameters["log_length_scales"][:] = settings[:p]
+            parameters["log_heights"][:] = settings[p]
+            parameters["log_noise"][:] = settings[p + 1 :]
+            self.processes.append(ExactOutput(sizes, theta, noise, X, Y, weights))
+
+    def predict(self, X):
+        """Mean and variance of the targets, noise included.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_new, n_inputs)
+            Standardised.
+
+        Returns
+        -------
+        means, variances : ndarray of shape (n_settings, n_targets, n_new)
+        """
+        parts = [process.predict(X) for process in self.processes]
+        means, variances = (np.concatenate(each) for each in zip(*parts, strict=True))
+        return means, variances + np.exp(self.log_noise)[:, :, None]
+
+    def sample(self, X, generator, n_samples):
+        """Joint draws of the first target, noise included, each from a process chosen by chance.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_new, n_inputs)
+            Standardised.
+        generator : numpy.random.Generator
+        n_samples : int
+
+        Returns
+        -------
+        samples : ndarray of shape (n_new, n_samples)
+        """
+        samples = np.empty((len(X), n_samples))
+        chosen = generator.integers(len(self.processes), size=n_samples)
+        for i in np.unique(chosen):
+            columns = np.flatnonzero(chosen == i)
+            drawn = self.processes[i].sample(X, generator, len(columns))
+            noise = generator.standard_normal(drawn.shape)
+            samples[:, columns] = drawn + np.exp(0.5 * self.log_noise[i, 0]) * noise
+        return samples

@@ -1,0 +1,195 @@
+"""Settings that are drawn where rows are few: density, sampler, and predictions."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime
+from scipy.special import polygamma
+from scipy.stats import multivariate_normal, norm
+from sklearn.base import clone
+
+from skbayesnn import DeepWishartRegressor
+from skbayesnn.dwp.few_rows import (
+    FEW_ROWS,
+    LONG,
+    Length,
+    SettingsOutput,
+    chain,
+    chance_of_settings,
+    negative_log_posterior,
+)
+from skbayesnn.dwp.kernels import squared_exponential
+from skbayesnn.dwp.start import relevance_prior
+
+COUNTS = np.array([2.0, 1.0, 3.0, 1.0, 1.0, 1.0])
+
+
+def rows(n=6, n_inputs=2, n_targets=2, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, n_inputs)), rng.normal(size=(n, n_targets))
+
+
+def wide(n=30, n_inputs=60, seed=0):
+    """Two of many inputs matter."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, n_inputs))
+    return X, X[:, 0] - X[:, 1] + 0.3 * rng.normal(size=n)
+
+
+def posterior_by_hand(settings, X, Y):
+    """Minus the log of normal densities and of the prior's, from scipy."""
+    p = X.shape[1]
+    gram = squared_exponential(*[X * np.exp(-settings[:p])] * 2, settings[p])
+    total = 1.5 * np.log(np.cosh(settings[:p] - np.log(p))).sum()
+    total -= norm.logpdf(settings[p], 0.0, 3.0) + norm.logpdf(settings[p + 1 :], -2.0, 3.0).sum()
+    for y, log_noise in zip(Y.T, settings[p + 1 :], strict=True):
+        covariance = gram + np.exp(log_noise) * np.eye(len(X))
+        total -= multivariate_normal.logpdf(y, np.zeros(len(X)), covariance)
+    return total
+
+
+def test_density_and_gradient():
+    X, Y = rows()
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(size=(2, 5))
+    ones = np.ones(6)
+    difference = posterior_by_hand(a, X, Y) - posterior_by_hand(b, X, Y)
+    own = [negative_log_posterior(each, X, Y, ones)[0] for each in (a, b)]
+    np.testing.assert_allclose(own[0] - own[1], difference, rtol=1e-7)
+    numerical = approx_fprime(a, lambda t: negative_log_posterior(t, X, Y, COUNTS)[0], 1e-6)
+    gradient = negative_log_posterior(a, X, Y, COUNTS)[1]
+    np.testing.assert_allclose(gradient, numerical, rtol=1e-4, atol=1e-4)
+    times = COUNTS.astype(int)
+    copies = np.repeat(X, times, axis=0), np.repeat(Y, times, axis=0), np.ones(times.sum())
+    np.testing.assert_allclose(gradient, negative_log_posterior(a, *copies)[1], rtol=1e-7)
+
+
+def test_no_density_beyond_all_reason():
+    X, Y = rows()
+    for i in range(5):
+        settings = np.zeros(5)
+        settings[i] = 26.0
+        assert negative_log_posterior(settings, X, Y, np.ones(6))[0] == np.inf
+
+
+def test_chain_has_the_moments():
+    """Two settings that are correlated and normal, and one with the prior's heavy tails."""
+    mean, covariance = np.array([1.0, -2.0]), np.array([[1.0, 0.6], [0.6, 0.5]])
+    precision = np.linalg.inv(covariance)
+
+    def target(state):
+        distance = state[:2] - mean
+        value, gradient = relevance_prior(state[2:], 1.0)
+        pull = precision @ distance
+        return value + 0.5 * distance @ pull, np.concatenate([pull, gradient])
+
+    states = chain(target, np.zeros(3), np.random.default_rng(0), Length(200, 6000, 1, 12))
+    np.testing.assert_allclose(states.mean(axis=0), [*mean, 0.0], atol=0.1)
+    np.testing.assert_allclose(np.cov(states[:, :2].T), covariance, atol=0.1)
+    # Half the log of an F variable of 1.5 and 1.5 degrees of freedom.
+    np.testing.assert_allclose(states[:, 2].var(), 0.5 * polygamma(1, 0.75), rtol=0.15)
+
+
+def test_chain_thins():
+    def target(state):
+        return 0.5 * state @ state, state
+
+    long, thin = (
+        chain(target, np.zeros(2), np.random.default_rng(0), Length(5, 12, k, 4)) for k in (1, 3)
+    )
+    np.testing.assert_array_equal(long[2::3], thin)
+
+
+@pytest.mark.parametrize(("n", "n_inputs", "chance"), [(1, 3, 0.99), (60, 3, 0.4), (100, 50, 0.0)])
+def test_chance(n, n_inputs, chance):
+    assert chance_of_settings(np.ones(n), n_inputs) == pytest.approx(chance)
+    # Weights count as rows, but many rows of little weight cost what many rows do.
+    assert chance_of_settings(np.array([float(n)]), n_inputs) == pytest.approx(chance)
+    assert chance_of_settings(np.full(n, 1e-3), n_inputs) == pytest.approx(chance)
+
+
+def test_predictions_are_regression_given_each_draw():
+    X, Y = rows(10, 2, 2)
+    weights = np.repeat(COUNTS[:5], 2)
+    output = SettingsOutput(X, Y, weights, np.zeros(4), np.random.default_rng(0))
+    assert output.settings.shape == (2 * LONG.n_states // LONG.thinning, 5)
+    new = np.random.default_rng(1).normal(size=(4, 2))
+    means, variances = output.predict(new)
+    for i in (0, 7):
+        s = output.settings[i]
+        x, z = X * np.exp(-s[:2]), new * np.exp(-s[:2])
+        cross = squared_exponential(z, x, s[2])
+        for t in range(2):
+            noise = np.exp(s[3 + t])
+            covariance = squared_exponential(x, x, s[2]) + np.diag(noise / weights)
+            solved = np.linalg.solve(covariance, cross.T)
+            np.testing.assert_allclose(means[i, t], solved.T @ Y[:, t], rtol=1e-5, atol=1e-7)
+            variance = np.exp(s[2]) - np.sum(cross.T * solved, axis=0) + noise
+            np.testing.assert_allclose(variances[i, t], variance, rtol=1e-5)
+
+
+def test_joint_draws_have_the_moments():
+    X, Y = rows(10, 2, 1)
+    rng = np.random.default_rng(0)
+    output = SettingsOutput(X, Y, np.ones(10), np.zeros(4), rng)
+    new = np.random.default_rng(1).normal(size=(3, 2))
+    means, variances = (part[:, 0] for part in output.predict(new))
+    draws = output.sample(new, rng, 20_000)
+    variance = variances.mean(axis=0) + means.var(axis=0)
+    np.testing.assert_allclose(draws.mean(axis=1), means.mean(axis=0), atol=0.05)
+    np.testing.assert_allclose(draws.var(axis=1), variance, rtol=0.1)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return DeepWishartRegressor(max_iter=20, n_posterior_draws=10, random_state=0).fit(*wide())
+
+
+def test_few_rows_of_many_inputs_are_covered(fitted):
+    X, y = wide(1000, seed=1)
+    low, high = fitted.predict_interval(X).T
+    # The hidden layers alone, whose length scales are one estimate, cover less.
+    alone = clone(fitted).fit(*wide())
+    alone._model.settings = None
+    narrow_low, narrow_high = alone.predict_interval(X).T
+    covered = np.mean((low <= y) & (y <= high))
+    assert covered > 0.84
+    assert covered > np.mean((narrow_low <= y) & (y <= narrow_high))
+
+
+def test_pool_and_joint_draws_of_the_estimator(fitted):
+    X, _ = wide(4, seed=2)
+    mixture = fitted.predict_distribution(X)
+    assert mixture.means.shape == (4, 10 + LONG.n_states * 2 // LONG.thinning)
+    # Half as many rows as two an input: three quarters.
+    share = np.broadcast_to(mixture.weights, mixture.means.shape)[0, 10:].sum()
+    assert share == pytest.approx(0.75)
+    draws = fitted.sample_y(X, 4000, random_state=0)
+    np.testing.assert_allclose(draws.mean(axis=1), mixture.mean(), atol=0.15)
+    np.testing.assert_allclose(draws.std(axis=1), mixture.std(), rtol=0.1)
+    np.testing.assert_array_equal(draws, fitted.sample_y(X, 4000, random_state=0))
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict(X), fitted.predict(X))
+
+
+def test_many_rows_and_other_outputs_have_hidden_layers_alone():
+    X, y = wide(30, 2)
+    options = {"max_iter": 3, "n_posterior_draws": 10, "random_state": 0}
+    for output in ("inducing", "sparse"):
+        model = DeepWishartRegressor(output=output, **options).fit(X, y)
+        assert model.predict_distribution(X).means.shape == (30, 10)
+    X, y = wide(FEW_ROWS, 2)
+    model = DeepWishartRegressor(**options).fit(X, y)
+    assert model.predict_distribution(X).means.shape == (FEW_ROWS, 10)
+    # A stream forgets its rows.
+    X, y = wide(30, 2)
+    model = DeepWishartRegressor(**options).fit(X, y).partial_fit(X, y)
+    assert model.predict_distribution(X).means.shape == (30, 10)
+
+
+def test_several_targets():
+    X, y = wide(20, 3)
+    model = DeepWishartRegressor(max_iter=3, n_posterior_draws=10, random_state=0)
+    mixtures = model.fit(X, np.column_stack([y, -y])).predict_distribution(X)
+    assert [m.means.shape for m in mixtures] == [(20, 60), (20, 60)]
+    np.testing.assert_allclose(mixtures[0].mean(), -mixtures[1].mean(), atol=0.1)
