@@ -74,8 +74,9 @@ class SmoothLaw:
         z = (self.targets - self.location) / self.scale * roots[:, None]
         squares = np.sum((self.X - np.median(self.X, axis=0)) ** 2, axis=1)
         spread = np.sqrt(np.median(squares) or squares.mean())
-        copies = weights.sum() - len(weights)  # rows beyond the first of each
-        shape, parts = 1.0 + 0.5 * weights.sum(), NOISES / (1.0 + NOISES)
+        # Rows beyond the first of each; weights below one make rows uncertain, not fewer.
+        copies = max(weights.sum() - len(weights), 0.0)
+        shape, parts = 1.0 + 0.5 * (len(weights) + copies), NOISES / (1.0 + NOISES)
         distances = cdist(self.X, self.X)
         settings, scores = [], []
         for length in LENGTHS * spread:

@@ -151,3 +151,14 @@ def test_copies_are_weights():
     weighted = StableNNRegressor(random_state=0).fit(X, y, sample_weight=np.full(len(y), 2.0))
     quantiles = (m.predict_distribution(AWAY).quantile([0.1, 0.9]) for m in (twice, weighted))
     np.testing.assert_allclose(*quantiles, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("deviation", [0.0, 4.0])
+def test_weights_of_any_size_leave_predictions_finite(deviation):
+    X, y = table(np.sin)
+    weights = np.exp(deviation * np.random.default_rng(0).standard_normal(len(y)))
+    weights /= weights.sum()
+    model = StableNNRegressor(random_state=0).fit(X, y, sample_weight=weights)
+    assert np.isfinite(model.predict_distribution(AWAY).quantile([0.01, 0.99])).all()
+    assert np.isfinite(model.sample_y(AWAY, 20)).all()
