@@ -238,7 +238,7 @@ def expected_part(logs):
     --------
     >>> import numpy as np
     >>> round(expected_part(log_chances(np.zeros(8), np.full(8, 1.0), np.ones(8))), 2)
-    0.82
+    0.84
     """
     chances = np.exp(logs - logs.max())
     part = float(chances @ PARTS / chances.sum())

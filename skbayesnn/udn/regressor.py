@@ -224,16 +224,16 @@ class UDNRegressor(
     (``skbayesnn.training.process``).
 
     Weights are point estimates, so the bound says nothing about inputs without rows. There, the
-    prediction is with probability 1 − exp(−(Δ / l)²) that of another Gaussian
-    process, with squared exponential covariance, noise, and one length for all inputs. Δ is the
-    distance to the nearest row, less the distance within which 99 % of the rows have their nearest
-    neighbour, and l is 0.1 of the median distance of the rows from their medians. Both use
-    normalised inputs, with up to twenty inputs multiplied by the slopes of the predicted mean,
-    relative to the largest slope: an input that does nothing may leave its range. The process is
-    given up to 400 rows, and is averaged over the posterior of its length and noise
-    (``skbayesnn.training.unseen``). A quarter of its probability has nine times the variance of the
-    function. With ``normalize_X=False`` none of this is done and inputs are not compressed, because
-    layers of your own may know how the function continues.
+    prediction is with probability 1 − exp(−(Δ / l)²) that of another Gaussian process, with squared
+    exponential covariance, noise, and one length for all inputs. Δ is the distance to the nearest
+    row, less the distance within which 99 % of the rows have their nearest neighbour, and l is 0.1
+    of the median distance of the rows from their medians. Both use normalised inputs, with up to
+    twenty inputs multiplied by the slopes of the predicted mean, relative to the largest slope: an
+    input that does nothing may leave its range. The process is given up to 400 rows, and is
+    averaged over the posterior of its length and noise (``skbayesnn.training.unseen``). A quarter
+    of its probability has nine times the variance of the function. With ``normalize_X=False`` none
+    of this is done and inputs are not compressed, because layers of your own may know how the
+    function continues.
 
     With one input, the first network is trained both without and with further inputs sin(ωx) and
     cos(ωx), where ω takes six values from 2 to 16 and x is the normalised input. Those are kept in
@@ -244,9 +244,8 @@ class UDNRegressor(
     61 % where a function rises far above all rows, 77 and 79 % on two tables of 20 to 50 rows, and
     87 to 100 % on the others, mostly too much. In a gap between the rows the log density may be 0.4
     nats per row below that of a Gaussian process that is certain of its length scale. Elsewhere,
-    with 20 to 50 rows they cover 68 to 77 % on five of 28 problems (skewed noise, a smooth
-    function, two modes, pure noise, Friedman's function). On a table of 41,000 rows (protein) the
-    90 % intervals cover 0.87.
+    with 20 to 50 rows they cover 68 to 77 % on some (skewed noise, a smooth function, two modes,
+    pure noise, Friedman's function). On a table of 41,000 rows (protein) they cover 0.87.
 
     The predictive distribution of "student_t" is approximated by fifteen Gaussians; its
     distribution function is within 0.003 of Student's.
