@@ -42,7 +42,7 @@ class Length(NamedTuple):
     n_steps: int
 
 
-LONG, SHORT = Length(50, 50, 2, 12), Length(8, 12, 1, 6)
+LONG, SHORT = Length(50, 50, 2, 12), Length(10, 20, 1, 8)
 """Below and from :data:`FEW_ROWS`: each of the latter's steps takes as long as one of the search
 for the start, and the chain begins where that ends."""
 

@@ -56,7 +56,7 @@ class DeepWishartRegressor(
 
     Few rows do not determine a length scale for each input. With n rows and p inputs, where n is
     less than 100 or less than 2 p, a second model takes part in predictions: a Gaussian process
-    whose length scales, height and noise are 50 draws of their posterior (12 from 100 rows on). Its
+    whose length scales, height and noise are 50 draws of their posterior (20 from 100 rows on). Its
     probability is 1 − n / max(100, 2 p). This is for an exact output alone.
 
     Where no row is near, the prediction is gradually that of a Gaussian process averaged over its
