@@ -28,8 +28,8 @@ LARGEST_LOG = 25.0
 FIRST_STEP, ACCEPTANCE = 0.1, 0.8
 """Length of the steps of a trajectory at first, and what part is to be accepted."""
 
-# Decimals of what a chain is given: as it has standard deviations of one, rounding is far below.
-_DIGITS, _START_DIGITS = 9, 2
+# Binary digits of what a chain is given, of the range of a column; decimals of where it begins.
+_BITS, _START_DIGITS = 20, 2
 
 
 class Length(NamedTuple):
@@ -42,7 +42,7 @@ class Length(NamedTuple):
     n_steps: int
 
 
-LONG, SHORT = Length(50, 50, 2, 12), Length(8, 12, 1, 6)
+LONG, SHORT = Length(50, 50, 2, 12), Length(10, 20, 1, 8)
 """Below and from :data:`FEW_ROWS`: each of the latter's steps takes as long as one of the search
 for the start, and the chain begins where that ends."""
 
@@ -154,8 +154,8 @@ def chain(target, state, generator, length):
 def merged(X, Y, weights):
     """Rows in an order of their own, equal ones as one with their weights together.
 
-    A chain makes a great difference of the last bit of a number. So what standardisation leaves of
-    it is rounded away, and k equal rows give the same chain as one of weight k.
+    A chain makes a great difference of the last bit of a number. So all numbers are rounded to a
+    millionth of the range of their column, and k equal rows give the same chain as one of weight k.
 
     Parameters
     ----------
@@ -174,7 +174,11 @@ def merged(X, Y, weights):
     >>> [part.ravel().tolist() for part in merged(X, Y, np.ones(3))]
     [[1.0, 2.0], [3.0, 0.0], [1.0, 2.0]]
     """
-    rows = np.round(np.column_stack([X, Y]), _DIGITS) + 0.0  # no negative zeros
+    rows = np.column_stack([X, Y])
+    spans = np.ptp(rows, axis=0)
+    # Powers of two, which multiply without any rounding.
+    steps = np.exp2(np.floor(np.log2(np.where(spans > 0, spans, 1.0))) - _BITS)
+    rows = np.where(spans > 0, np.round(rows / steps) * steps, rows) + 0.0  # no negative zeros
     rows, which = np.unique(rows, axis=0, return_inverse=True)
     p = X.shape[1]
     return rows[:, :p].copy(), rows[:, p:].copy(), np.bincount(which.ravel(), weights)

@@ -56,7 +56,7 @@ class DeepWishartRegressor(
 
     Few rows do not determine a length scale for each input. With n rows and p inputs, where n is
     less than 100 or less than 2 p, a second model takes part in predictions: a Gaussian process
-    whose length scales, height and noise are 50 draws of their posterior (12 from 100 rows on). Its
+    whose length scales, height and noise are 50 draws of their posterior (20 from 100 rows on). Its
     probability is 1 − n / max(100, 2 p). This is for an exact output alone.
 
     Where no row is near, the prediction is gradually that of a Gaussian process averaged over its
@@ -213,11 +213,11 @@ class DeepWishartRegressor(
     may leave its range. After ``partial_fit`` none of this is done.
 
     Where intervals fail on synthetic tables of some hundred rows: up to half a range outside the
-    rows, 90 % intervals covered 0.96 to 1.00, mostly too much, but 0.61 where the function rises
-    far above all rows. With half as many inputs again as rows they covered 0.83 to 0.94. Without
-    noise they covered 1.00: too wide. With 20 to 50 rows they covered 0.65 to 0.75 on six of 54
-    tables (rounded or positive targets, rows that come three times, ten inputs, no relation at all,
-    beyond the rows).
+    rows, 90 % intervals covered 0.62 and 0.85 on two of eight tables, in one of which the function
+    rises far above all rows, and 0.96 to 1.00, mostly too much, on the others. With half as many
+    inputs again as rows they covered 0.84 to 0.94. Without noise they covered 1.00: too wide. With
+    20 to 50 rows they covered 0.65 to 0.75 on six of 54 tables (rounded or positive targets, rows
+    that come three times, ten inputs, no relation at all, beyond the rows).
 
     References
     ----------

@@ -17,6 +17,7 @@ from skbayesnn.dwp.few_rows import (
     SettingsOutput,
     chain,
     chance_of_settings,
+    merged,
     negative_log_posterior,
 )
 from skbayesnn.dwp.kernels import squared_exponential
@@ -193,3 +194,18 @@ def test_several_targets():
     mixtures = model.fit(X, np.column_stack([y, -y])).predict_distribution(X)
     assert [m.means.shape for m in mixtures] == [(20, 60), (20, 60)]
     np.testing.assert_allclose(mixtures[0].mean(), -mixtures[1].mean(), atol=0.1)
+
+
+@pytest.mark.parametrize(("scale", "offset"), [(1.0, 0.0), (1e-9, 0.0), (1e7, 1e9)])
+def test_merging_keeps_what_rows_say(scale, offset):
+    """In any units: inputs need not be standardised."""
+    X, Y = rows(20, 3, 2)
+    X[:, 1] = 2.0
+    X = scale * X + offset
+    some = np.random.default_rng(1).permutation(np.repeat(np.arange(20), 2))
+    x, y, weights = merged(X[some], Y[some], np.full(40, 0.5))
+    assert len(x) == 20
+    np.testing.assert_allclose(weights, 1.0)
+    order = np.argsort(X[:, 0])
+    np.testing.assert_allclose(x, X[order], atol=1e-6 * scale * np.ptp(X / scale))
+    np.testing.assert_allclose(y, Y[order], atol=1e-5)
