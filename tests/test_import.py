@@ -1,7 +1,9 @@
 """Importing compiles nothing, and an install that cannot be written to works."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from skbayesnn.numerics.jit import kernel
 
 PROBE = """
 import sys
+from pathlib import Path
 from skbayesnn import *
 from numba.core.dispatcher import Dispatcher
 modules = [m for name, m in sys.modules.items() if name.startswith("skbayesnn")]
@@ -64,3 +67,17 @@ def test_versions_name_every_dependency(capsys):
     ):
         assert f"    {line}" in shown
     assert "libraries with threads" in shown
+
+
+def test_no_model_imports_another():
+    package = Path(skbayesnn.__file__).parent
+    models = {"stable", "udn", "dwp", "sip"}
+    shared = {"training", "gaussian_process", "numerics"}
+    seen = set()
+    for path in package.rglob("*.py"):
+        folder = path.relative_to(package).parts[0]
+        forbidden = models - {folder} if folder in models | shared else set()
+        found = set(re.findall(r"from skbayesnn\.(\w+)", path.read_text(encoding="utf-8")))
+        assert not found & forbidden, path
+        seen |= {folder} & (models | shared)
+    assert seen == models | shared

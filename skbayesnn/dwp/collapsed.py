@@ -25,85 +25,21 @@ from functools import reduce
 from operator import add
 
 import numpy as np
-from scipy.linalg import blas, lapack
 
-from skbayesnn.dwp.factors import cholesky, cholesky_adjoint, inverse
-from skbayesnn.dwp.kernels import (
+from skbayesnn.dwp.likelihoods import LOG_2PI
+from skbayesnn.dwp.passes import HiddenAdjoint, Pass, chunks
+from skbayesnn.dwp.triangular import multiply_lower
+from skbayesnn.gaussian_process.evidence import evidence
+from skbayesnn.gaussian_process.factors import cholesky, cholesky_adjoint, inverse
+from skbayesnn.gaussian_process.kernels import (
     squared_exponential,
     squared_exponential_adjoint,
     symmetric_adjoint,
 )
-from skbayesnn.dwp.likelihoods import LOG_2PI
-from skbayesnn.dwp.passes import HiddenAdjoint, Pass, chunks
-from skbayesnn.dwp.triangular import multiply_lower
 from skbayesnn.numerics.workers import ALONE
 
-JITTER = 1e-10
-"""Least noise variance, as a part of the height: what is added to every noise variance."""
 SPARSE_JITTER = 1e-6
 """On the diagonal of the points' covariance, as a part of it."""
-
-
-def evidence(features, Y, weights, log_height, log_noise):
-    """−log evidence of all targets of a Gaussian process, with its gradients.
-
-    A row of weight w counts as w equal rows: as one with the noise variance σ²/w, but for
-    the factor (2πσ²)^(−(w−1)/2) w^(−1/2) of the density of w equal observations.
-
-    Parameters
-    ----------
-    features : ndarray of shape (n, k)
-        In units of the length scale.
-    Y : ndarray of shape (n, n_targets)
-    weights : ndarray of shape (n,)
-    log_height : float
-    log_noise : ndarray of shape (n_targets,)
-        Log noise variances.
-
-    Returns
-    -------
-    loss : float
-    d_features : ndarray of shape (n, k)
-    d_log_height : float
-    d_log_noise : ndarray of shape (n_targets,)
-    n_failures : int
-        Factorisations that needed more jitter.
-    """
-    n, n_targets = Y.shape
-    repeats = weights.sum() - n
-    gram = squared_exponential(features, features, log_height)
-    extended = np.column_stack([features, np.ones(n)])
-    loss = 0.5 * n_targets * (weights.sum() * LOG_2PI + np.log(weights).sum())
-    inverses, moved, n_failures = 0.0, 0.0, 0
-    added, d_log_height = JITTER * np.exp(log_height), 0.0
-    d_log_noise = np.empty(n_targets)
-    for t in range(n_targets):
-        if t == 0 or log_noise[t] != log_noise[t - 1]:
-            own = np.exp(log_noise[t])
-            noise = own + added
-            variances = noise / weights
-            covariance = gram.copy()
-            covariance.ravel()[:: n + 1] += variances
-            # Symmetric: its transpose has the order that LAPACK wants, which is quick to copy.
-            factor, _, failures = cholesky(covariance.T, 0.0)
-            n_failures += failures
-            # Of the inverse of the covariance, C, only the lower half is computed.
-            half, _ = lapack.dpotri(factor, lower=1)
-        solved, _ = lapack.dpotrs(factor, Y[:, t], lower=1)
-        loss += 0.5 * (solved @ Y[:, t] + repeats * np.log(noise))
-        loss += np.log(np.diagonal(factor)).sum()
-        d_log = 0.5 * (variances @ (np.diagonal(half) - solved**2) + repeats)
-        d_log_noise[t] = d_log * own / noise
-        d_log_height += d_log * added / noise
-        inverses = inverses + half
-        moved = moved - solved[:, None] * (gram @ (solved[:, None] * extended))
-    # The gradient in the Gram matrix K is ½ (C⁻¹ − w w'); its products with K by elements are
-    # never formed as full matrices.
-    inverses *= gram.T
-    moved = 0.5 * (moved + blas.dsymm(1.0, inverses, extended, lower=1))
-    d_features = 2.0 * (moved[:, :-1] - moved[:, -1:] * features)
-    d_log_height += moved[:, -1].sum()
-    return loss, d_features, d_log_height, d_log_noise, n_failures
 
 
 def sparse_evidence(features, Y, weights, points, log_height, log_noise, workers=ALONE):

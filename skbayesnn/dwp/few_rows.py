@@ -13,10 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError
 
-from skbayesnn.dwp.collapsed import evidence
 from skbayesnn.dwp.prediction import ExactOutput
 from skbayesnn.dwp.sizes import LayerSizes, draw_noise
-from skbayesnn.dwp.start import PRIOR_MEANS, PRIOR_STD, relevance_prior
+from skbayesnn.gaussian_process.evidence import PRIOR_MEANS, PRIOR_STD, evidence, relevance_prior
 
 FEW_ROWS, ROWS_AN_INPUT = 100, 2
 """The hidden layers alone predict from so many rows on, if they are so many an input."""
@@ -75,7 +74,7 @@ def _n_rows(weights):
 def negative_log_posterior(settings, X, Y, weights):
     """−log posterior density of the settings but for a constant, with its gradient.
 
-    The prior is that of :func:`skbayesnn.dwp.start.fit_gaussian_process`.
+    The prior is that of :func:`skbayesnn.gaussian_process.evidence.search`.
 
     Parameters
     ----------

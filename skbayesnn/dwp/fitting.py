@@ -4,10 +4,10 @@ import copy
 
 import numpy as np
 
-from skbayesnn.dwp.factors import warn_of_jitter
 from skbayesnn.dwp.inference import Inference, SparseInference
 from skbayesnn.dwp.model import Model
 from skbayesnn.dwp.plan import make_plan
+from skbayesnn.gaussian_process.factors import warn_of_jitter
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.workers import Workers
 from skbayesnn.training.loop import CallbackTasks, train

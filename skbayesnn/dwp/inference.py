@@ -8,7 +8,7 @@ from skbayesnn.dwp.objective import loss_and_gradient
 from skbayesnn.dwp.prediction import ExactOutput, InducingOutput, SparseOutput
 from skbayesnn.dwp.sites import Sites
 from skbayesnn.dwp.sizes import draw_noise
-from skbayesnn.dwp.start import relevance_prior
+from skbayesnn.gaussian_process.evidence import relevance_prior
 from skbayesnn.numerics.workers import ALONE
 from skbayesnn.training.loop import GradientModel
 

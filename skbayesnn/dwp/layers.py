@@ -9,13 +9,13 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from skbayesnn.dwp.factors import cholesky, cholesky_adjoint, inverse
-from skbayesnn.dwp.kernels import (
+from skbayesnn.dwp.triangular import multiply_lower
+from skbayesnn.gaussian_process.factors import cholesky, cholesky_adjoint, inverse
+from skbayesnn.gaussian_process.kernels import (
     squared_exponential,
     squared_exponential_adjoint,
     symmetric_adjoint,
 )
-from skbayesnn.dwp.triangular import multiply_lower
 
 JITTER = 1e-8
 """What is added to the diagonal of every Gram matrix, as a part of the height."""

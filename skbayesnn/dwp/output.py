@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skbayesnn.dwp.factors import cholesky, cholesky_adjoint, inverse
-from skbayesnn.dwp.kernels import (
+from skbayesnn.gaussian_process.factors import cholesky, cholesky_adjoint, inverse
+from skbayesnn.gaussian_process.kernels import (
     squared_exponential,
     squared_exponential_adjoint,
     symmetric_adjoint,

@@ -11,13 +11,14 @@ from scipy.linalg import lapack
 from scipy.optimize import minimize_scalar
 
 from skbayesnn._validation import check_joint_rows
-from skbayesnn.dwp.collapsed import JITTER, SPARSE_JITTER
-from skbayesnn.dwp.factors import cholesky, inverse, warn_of_jitter
-from skbayesnn.dwp.kernels import squared_exponential
+from skbayesnn.dwp.collapsed import SPARSE_JITTER
 from skbayesnn.dwp.likelihoods import LOG_2PI
 from skbayesnn.dwp.objective import predict
 from skbayesnn.dwp.passes import Pass
 from skbayesnn.dwp.triangular import multiply_lower
+from skbayesnn.gaussian_process.evidence import JITTER
+from skbayesnn.gaussian_process.factors import cholesky, inverse, warn_of_jitter
+from skbayesnn.gaussian_process.kernels import squared_exponential
 from skbayesnn.numerics.workers import ALONE
 
 BLOCK = 2000

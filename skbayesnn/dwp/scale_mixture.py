@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import expit
 
 from skbayesnn.dwp import wishart
-from skbayesnn.dwp.factors import cholesky, cholesky_adjoint, inverse
+from skbayesnn.gaussian_process.factors import cholesky, cholesky_adjoint, inverse
 
 START_LOGIT = -8.0
 """Of q. V V' starts at the scale matrix of the mean features, where q changes nothing."""

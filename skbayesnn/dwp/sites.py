@@ -15,8 +15,8 @@ share the pseudo-observations, which take the mean over draws.
 import numpy as np
 from scipy.linalg import blas
 
-from skbayesnn.dwp.factors import cholesky, inverse
 from skbayesnn.dwp.layers import JITTER
+from skbayesnn.gaussian_process.factors import cholesky, inverse
 
 RIDGE = 1e-3
 """Directions that no row informs of get the little that this part of a row of mean curvature

@@ -12,22 +12,17 @@
 """
 
 import numpy as np
-from scipy.linalg import LinAlgError
-from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from skbayesnn._warnings import warn_user
 from skbayesnn.dwp import wishart
-from skbayesnn.dwp.collapsed import evidence
-from skbayesnn.dwp.factors import cholesky, inverse
-from skbayesnn.dwp.kernels import squared_exponential
 from skbayesnn.dwp.layers import JITTER
 from skbayesnn.dwp.pseudo_observations import start_classes, start_output
 from skbayesnn.dwp.scale_mixture import START_LOGIT
+from skbayesnn.gaussian_process.evidence import PRIOR_MEANS, search, start_of
+from skbayesnn.gaussian_process.factors import cholesky, inverse
+from skbayesnn.gaussian_process.kernels import squared_exponential
 
-# Means and standard deviation of a prior on log height and noise: weak, but it keeps a handful of
-# rows from being explained by noise of nothing.
-PRIOR_MEANS, PRIOR_STD = (0.0, -2.0), 3.0
 # Starts: length scales as a part of the typical distance of two rows, and noise variance. They
 # race on some of the rows; the first of them goes on with all.
 _STARTS = (1.0, 0.1), (3.0, 0.01)
@@ -40,74 +35,11 @@ _TIE = 1e-7
 # no noise where rows come again, since with the same target they deny all of it.
 _LEAD, _SHORT_START, _SHORT_ITERATIONS = 0.001, (0.2, 0.03), 20
 _REPEATS_START = (0.3, 0.001)
-# Log of the least and largest length scale and height (standardised data), and noise.
-_BOUNDS = (-4.0, 12.0), (-4.0, 8.0), (-16.0, 2.0)
-
-
-def relevance_prior(log_length_scales, scale):
-    """−log density of the log length scales, but for a constant, with its gradient.
-
-    The squares of the inverse length scales, as parts of that of this scale, follow an F law of
-    1.5 and 1.5 degrees of freedom, so u, the log of length scale times ``scale``, has a density
-    of cosh(u)^(−1.5). Of many inputs few matter: those few cost one and a half times the log of
-    how far they are out, whatever the number of rows, where the evidence alone finds some use for
-    every one of a hundred inputs.
-
-    Parameters
-    ----------
-    log_length_scales : ndarray of shape (n_inputs,)
-    scale : float
-
-    Returns
-    -------
-    value : float
-        Zero or more.
-    gradient : ndarray of shape (n_inputs,)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> value, gradient = relevance_prior(np.array([1.0]), 1.0)
-    >>> round(value, 4), gradient.round(4)
-    (0.6507, array([1.1424]))
-    """
-    u = log_length_scales + np.log(scale)
-    return 1.5 * float((np.logaddexp(u, -u) - np.log(2.0)).sum()), 1.5 * np.tanh(u)
-
-
-def log_evidence(theta, X, Y, weights):
-    """−log p(Y) a row and target of an exact Gaussian process, with its gradient.
-
-    Weights are those of :func:`skbayesnn.dwp.collapsed.evidence`.
-
-    Parameters
-    ----------
-    theta : ndarray of shape (n_inputs + 2,)
-        Log length scales, log height, log noise variance.
-    X : ndarray of shape (n, n_inputs)
-    Y : ndarray of shape (n, n_targets)
-    weights : ndarray of shape (n,)
-
-    Returns
-    -------
-    loss : float
-    gradient : ndarray of shape (n_inputs + 2,)
-    """
-    x = X * np.exp(-theta[:-2])
-    n_targets = Y.shape[1]
-    loss, d_x, d_log_height, d_log_noise, _ = evidence(
-        x, Y, weights, theta[-2], np.full(n_targets, theta[-1])
-    )
-    d_scales = -np.einsum("ij,ij->j", d_x, x)
-    count = weights.sum() * n_targets
-    gradient = np.concatenate([d_scales, [d_log_height, d_log_noise.sum()]])
-    return loss / count, gradient / count
+_LEAST_LOG_NOISE = -16.0
 
 
 def fit_gaussian_process(X, Y, weights, generator, max_iter=100):
-    """Fit a Gaussian process by maximum evidence, with weak priors.
-
-    That of the length scales is :func:`relevance_prior` at one over the number of inputs.
+    """Fit a Gaussian process by maximum evidence, with weak priors, from several starts.
 
     Parameters
     ----------
@@ -125,7 +57,7 @@ def fit_gaussian_process(X, Y, weights, generator, max_iter=100):
     Returns
     -------
     theta : ndarray of shape (n_inputs + 2,)
-        See :func:`log_evidence`.
+        See :func:`skbayesnn.gaussian_process.evidence.log_evidence`.
     loss : float
 
     Warns
@@ -134,51 +66,27 @@ def fit_gaussian_process(X, Y, weights, generator, max_iter=100):
         No start led anywhere.
     """
     n, n_inputs = X.shape
-    centre = np.array(PRIOR_MEANS)
-    bounds = [_BOUNDS[0]] * n_inputs + [*_BOUNDS[1:]]
 
-    def begin(length, noise):
-        log_length = np.log(length * np.sqrt(n_inputs))
-        return np.concatenate([np.full(n_inputs, log_length), [0.0, np.log(noise)]])
-
-    def search(start, rows, max_iter=max_iter):
-        """L-BFGS on some rows; None where the covariance is singular all the way."""
-        count = weights[rows].sum() * Y.shape[1]
-
-        def penalised(theta):
-            loss, gradient = log_evidence(theta, X[rows], Y[rows], weights[rows])
-            distance = (theta[-2:] - centre) / PRIOR_STD
-            prior, d_prior = relevance_prior(theta[:-2], 1.0 / n_inputs)
-            d_prior = np.concatenate([d_prior, distance / PRIOR_STD])
-            loss += (0.5 * distance @ distance + prior) / count
-            return loss, gradient + d_prior / count
-
-        try:
-            found = minimize(
-                penalised, start, method="L-BFGS-B", jac=True, bounds=bounds,
-                options={"maxiter": max_iter},
-            )  # fmt: skip
-        except LinAlgError:
-            return None
-        return found if np.isfinite(found.fun) else None
+    def search_from(start, rows, max_iter=max_iter):
+        return search(start, X[rows], Y[rows], weights[rows], max_iter, _LEAST_LOG_NOISE)
 
     everything = np.arange(n)
     racing = everything if n <= _RACE_ROWS else generator.choice(n, _RACE_ROWS, replace=False)
     best = None
-    for found in (search(begin(*s), racing) for s in _STARTS):
+    for found in (search_from(start_of(n_inputs, *s), racing) for s in _STARTS):
         if found is not None and (best is None or found.fun < best.fun - _TIE):
             best = found
     if n > _RACE_ROWS:
-        best = search(begin(*_STARTS[0]) if best is None else best.x, everything)
+        best = search_from(start_of(n_inputs, *_STARTS[0]) if best is None else best.x, everything)
 
     def leads(other):
         return other is not None and (best is None or other.fun < best.fun - _LEAD)
 
-    short = search(begin(*_SHORT_START), everything, _SHORT_ITERATIONS)
+    short = search_from(start_of(n_inputs, *_SHORT_START), everything, _SHORT_ITERATIONS)
     if leads(short):
-        best = search(short.x, everything) or short
+        best = search_from(short.x, everything) or short
     if weights.max() > 1 or len(np.unique(X, axis=0)) < n:
-        repeats = search(begin(*_REPEATS_START), everything)
+        repeats = search_from(start_of(n_inputs, *_REPEATS_START), everything)
         if leads(repeats):
             best = repeats
     if best is None:
@@ -188,7 +96,7 @@ def fit_gaussian_process(X, Y, weights, generator, max_iter=100):
             "the same.",
             ConvergenceWarning,
         )
-        return begin(1.0, np.exp(centre[1])), np.inf
+        return start_of(n_inputs, 1.0, np.exp(PRIOR_MEANS[1])), np.inf
     return best.x, float(best.fun)
 
 
@@ -322,7 +230,8 @@ def start(
     loss : float
         −log evidence of the Gaussian process, a row and target.
     prior_scale : float
-        Of :func:`relevance_prior`, where training goes on from here.
+        Of the prior of the length scales, where training goes on from here; see
+        :func:`skbayesnn.gaussian_process.evidence.relevance_prior`.
     theta : ndarray of shape (n_inputs + 2,)
         What :func:`fit_gaussian_process` gave.
     """

@@ -15,12 +15,11 @@ maximise the evidence with weak priors. Not in the papers.
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve, solve_triangular
-from scipy.optimize import minimize
 
 from skbayesnn._validation import location_and_scale
-from skbayesnn.dwp.factors import cholesky
-from skbayesnn.dwp.kernels import squared_exponential
-from skbayesnn.dwp.start import log_evidence, relevance_prior
+from skbayesnn.gaussian_process.evidence import search, start_of
+from skbayesnn.gaussian_process.factors import cholesky
+from skbayesnn.gaussian_process.kernels import squared_exponential
 from skbayesnn.predictive import PredictiveMixture, linear_pool
 
 SEARCH_ROWS, RACE_ROWS, MOST_ROWS = 400, 100, 2000
@@ -29,10 +28,7 @@ process is given."""
 STARTS = (1.0, 0.1), (3.0, 0.01), (0.2, 0.03)
 """Length scales, as a part of the typical distance of two rows, and noise variances."""
 RACE_ITERATIONS, ITERATIONS = 10, 40
-CENTRE, DEVIATION = np.array([0.0, -2.0]), 3.0
-"""Of a normal prior of the logs of the height and of the noise variance."""
-BOUNDS = (-4.0, 12.0), (-4.0, 8.0), (-14.0, 2.0)
-"""Of the logs of length scales, height and noise variance, of standardised inputs and targets."""
+LEAST_LOG_NOISE = -14.0
 PARTS = (np.arange(100) + 0.5) / 100
 LEAST_PART = 0.01
 """A process with a smaller part is left out."""
@@ -84,7 +80,7 @@ class GaussianProcess:
         data = X, (targets - self.location) / self.scale, weights
         some = self._some(data, SEARCH_ROWS, generator)
         few = self._some(some, RACE_ROWS, generator)
-        starts = [self._search(_start(X.shape[1], *s), few, RACE_ITERATIONS) for s in STARTS]
+        starts = [self._search(start_of(X.shape[1], *s), few, RACE_ITERATIONS) for s in STARTS]
         found = [each for each in starts if each is not None]
         if not found:
             raise LinAlgError("The covariance of the rows is singular.")
@@ -103,26 +99,8 @@ class GaussianProcess:
 
     @staticmethod
     def _search(start, data, max_iter):
-        """The most probable settings; None where the covariance is singular all the way."""
         X, z, weights = data
-
-        def loss_and_gradient(settings):
-            loss, gradient = log_evidence(settings, X, z[:, None], weights)
-            off = (settings[-2:] - CENTRE) / DEVIATION
-            prior, d_prior = relevance_prior(settings[:-2], 1.0 / X.shape[1])
-            d_prior = np.append(d_prior, off / DEVIATION)
-            count = weights.sum()
-            return loss + (prior + 0.5 * off @ off) / count, gradient + d_prior / count
-
-        bounds = [BOUNDS[0]] * X.shape[1] + [*BOUNDS[1:]]
-        try:
-            found = minimize(
-                loss_and_gradient, start, method="L-BFGS-B", jac=True, bounds=bounds,
-                options={"maxiter": max_iter},
-            )  # fmt: skip
-        except LinAlgError:
-            return None
-        return found if np.isfinite(found.fun) else None
+        return search(start, X, z[:, None], weights, max_iter, LEAST_LOG_NOISE)
 
     def give(self, X, targets, weights, generator):
         """Condition on these rows, with the settings as they are; parameters as at the start."""
@@ -193,11 +171,6 @@ class GaussianProcess:
             factor = cholesky(covariance, 0.0)[0]
             blocks.append(mean[:, None] + factor @ generator.standard_normal((len(rows), n)))
         return self.location + self.scale * np.concatenate(blocks)
-
-
-def _start(n_inputs, length, noise):
-    lengths = np.full(n_inputs, np.log(length * np.sqrt(n_inputs)))
-    return np.append(lengths, [0.0, np.log(noise)])
 
 
 def log_chances(log_densities, other_log_densities, weights):

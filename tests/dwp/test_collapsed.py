@@ -18,12 +18,12 @@ from skbayesnn.dwp.collapsed import (
     evidence,
     sparse_evidence,
 )
-from skbayesnn.dwp.kernels import squared_exponential
 from skbayesnn.dwp.passes import Pass
 from skbayesnn.dwp.plan import make_plan
 from skbayesnn.dwp.prediction import ExactOutput, SparseOutput
 from skbayesnn.dwp.sizes import LayerSizes
-from skbayesnn.dwp.start import log_evidence, relevance_prior
+from skbayesnn.gaussian_process.evidence import log_evidence, relevance_prior
+from skbayesnn.gaussian_process.kernels import squared_exponential
 
 SMALL = {
     "ab-gw, two targets": LayerSizes(2, 2, 4, 6, 2, "ab-gw"),

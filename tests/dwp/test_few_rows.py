@@ -20,8 +20,8 @@ from skbayesnn.dwp.few_rows import (
     merged,
     negative_log_posterior,
 )
-from skbayesnn.dwp.kernels import squared_exponential
-from skbayesnn.dwp.start import relevance_prior
+from skbayesnn.gaussian_process.evidence import relevance_prior
+from skbayesnn.gaussian_process.kernels import squared_exponential
 
 COUNTS = np.array([2.0, 1.0, 3.0, 1.0, 1.0, 1.0])
 

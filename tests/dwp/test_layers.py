@@ -8,11 +8,12 @@ from scipy.stats import f
 from skbayesnn.dwp import objective as ob
 from skbayesnn.dwp import start as st
 from skbayesnn.dwp import wishart
-from skbayesnn.dwp.kernels import squared_exponential
 from skbayesnn.dwp.layers import condition, condition_rows, features, row_features
 from skbayesnn.dwp.output import output, output_divergence
 from skbayesnn.dwp.passes import Pass
 from skbayesnn.dwp.sizes import LayerSizes, draw_noise
+from skbayesnn.gaussian_process.evidence import log_evidence, relevance_prior
+from skbayesnn.gaussian_process.kernels import squared_exponential
 
 SMALL = {
     "ab-gw, wide": LayerSizes(2, 2, 4, 6, 2, "ab-gw"),
@@ -182,15 +183,13 @@ def test_evidence_gradient_and_fit():
     X = rng.normal(size=(40, 2))
     Y = np.sin(2 * X[:, :1]) + 0.1 * rng.normal(size=(40, 1))
     theta, ones = np.array([0.3, -0.2, 0.4, -1.0]), np.ones(40)
-    _, exact = st.log_evidence(theta, X, Y, ones)
+    _, exact = log_evidence(theta, X, Y, ones)
     C = gram(X * np.exp(-theta[:2]), X * np.exp(-theta[:2]), np.exp(0.4)) + np.exp(-1) * np.eye(40)
     evidence = Y[:, 0] @ np.linalg.solve(C, Y[:, 0]) + np.linalg.slogdet(2 * np.pi * C)[1]
-    np.testing.assert_allclose(
-        st.log_evidence(theta, X, Y, ones)[0], 0.5 * evidence / 40, rtol=1e-7
-    )
+    np.testing.assert_allclose(log_evidence(theta, X, Y, ones)[0], 0.5 * evidence / 40, rtol=1e-7)
     for j in range(4):
         e = 1e-6 * np.eye(4)[j]
-        ends = st.log_evidence(theta + e, X, Y, ones)[0] - st.log_evidence(theta - e, X, Y, ones)[0]
+        ends = log_evidence(theta + e, X, Y, ones)[0] - log_evidence(theta - e, X, Y, ones)[0]
         np.testing.assert_allclose(exact[j], ends / 2e-6, atol=1e-8)
     found, _ = st.fit_gaussian_process(X, Y, ones, rng)
     assert found[1] > found[0] + 1.5  # the second input does not matter
@@ -231,13 +230,13 @@ def test_groups_that_two_inputs_identify_are_found():
 def test_prior_of_the_length_scales():
     """Inverse squares of an F law: their density by scipy, times that of the log."""
     scales = np.array([0.5, 3.0])
-    value, gradient = st.relevance_prior(np.log(scales), 0.2)
+    value, gradient = relevance_prior(np.log(scales), 0.2)
     # The density of log l is that of l⁻² times 2 l⁻²; largest at l = 1/0.2: the value is zero.
     expected = [-f.logpdf(x**-2, 1.5, 1.5, scale=0.04) + 2 * np.log(x) for x in (scales, 5.0)]
     np.testing.assert_allclose(value, (expected[0] - expected[1]).sum(), rtol=1e-12)
     for j in range(2):
         e = 1e-6 * np.eye(2)[j]
-        ends = [st.relevance_prior(np.log(scales) + s * e, 0.2)[0] for s in (1, -1)]
+        ends = [relevance_prior(np.log(scales) + s * e, 0.2)[0] for s in (1, -1)]
         np.testing.assert_allclose(gradient[j], (ends[0] - ends[1]) / 2e-6, rtol=1e-7)
 
 

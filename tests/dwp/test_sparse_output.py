@@ -10,10 +10,10 @@ from scipy.stats import multivariate_normal
 from skbayesnn.dwp.collapsed import (
     SPARSE_JITTER,
 )
-from skbayesnn.dwp.kernels import squared_exponential
 from skbayesnn.dwp.passes import Pass
 from skbayesnn.dwp.prediction import ExactOutput, SparseOutput, sparse_loss
 from skbayesnn.dwp.sizes import LayerSizes
+from skbayesnn.gaussian_process.kernels import squared_exponential
 
 
 def sparse_model(n_layers=2):

@@ -9,6 +9,7 @@ from scipy.linalg import LinAlgError
 from scipy.spatial.distance import cdist
 from scipy.stats import multivariate_normal, norm
 
+from skbayesnn.gaussian_process import evidence
 from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.training import process as module
 from skbayesnn.training.process import (
@@ -202,7 +203,7 @@ def test_where_no_process_can_be_fitted_the_network_is_alone(rows, rng, monkeypa
     def fail(*_):
         raise LinAlgError
 
-    monkeypatch.setattr(module, "log_evidence", fail)
+    monkeypatch.setattr(evidence, "log_evidence", fail)
     X, y = rows
 
     def network(X):

@@ -6,10 +6,10 @@ from gradients import difference
 from scipy.linalg import LinAlgError
 from scipy.stats import gamma
 
-from skbayesnn.dwp.exponential import capped_exp
-from skbayesnn.dwp.factors import cholesky, cholesky_adjoint, inverse
 from skbayesnn.dwp.gamma import gamma_quantile
 from skbayesnn.dwp.triangular import multiply_lower
+from skbayesnn.gaussian_process.exponential import capped_exp
+from skbayesnn.gaussian_process.factors import cholesky, cholesky_adjoint, inverse
 
 
 def regular(n=5, seed=0):

@@ -7,7 +7,7 @@ matrices everywhere; any rotation of F gives the same numbers.
 
 import numpy as np
 
-from skbayesnn.dwp.exponential import capped_exp
+from skbayesnn.gaussian_process.exponential import capped_exp
 
 
 def extended(features, constant):

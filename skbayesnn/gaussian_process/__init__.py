@@ -1,0 +1,1 @@
+"""Exact Gaussian processes with the squared exponential kernel, which several models share."""

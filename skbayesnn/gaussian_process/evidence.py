@@ -1,0 +1,208 @@
+"""Evidence of a Gaussian process, priors of its settings, and the search for the best of them.
+
+The settings are the logs of a length scale for each input, of the height, and of the noise
+variance. Weak priors keep a handful of rows from being explained by noise of nothing, and turn
+down inputs that do not matter.
+"""
+
+import numpy as np
+from scipy.linalg import LinAlgError, blas, lapack
+from scipy.optimize import minimize
+
+from skbayesnn.gaussian_process.factors import cholesky
+from skbayesnn.gaussian_process.kernels import squared_exponential
+
+LOG_2PI = np.log(2 * np.pi)
+JITTER = 1e-10
+"""Least noise variance, as a part of the height: what is added to every noise variance."""
+PRIOR_MEANS, PRIOR_STD = (0.0, -2.0), 3.0
+"""Of a normal prior of the logs of height and noise variance, of standardised targets."""
+LENGTH_BOUNDS, HEIGHT_BOUNDS, LARGEST_LOG_NOISE = (-4.0, 12.0), (-4.0, 8.0), 2.0
+"""Of the search, on standardised data."""
+
+
+def evidence(features, Y, weights, log_height, log_noise):
+    """−log evidence of all targets of a Gaussian process, with its gradients.
+
+    A row of weight w counts as w equal rows: as one with the noise variance σ²/w, but for
+    the factor (2πσ²)^(−(w−1)/2) w^(−1/2) of the density of w equal observations.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n, k)
+        In units of the length scale.
+    Y : ndarray of shape (n, n_targets)
+    weights : ndarray of shape (n,)
+    log_height : float
+    log_noise : ndarray of shape (n_targets,)
+        Log noise variances.
+
+    Returns
+    -------
+    loss : float
+    d_features : ndarray of shape (n, k)
+    d_log_height : float
+    d_log_noise : ndarray of shape (n_targets,)
+    n_failures : int
+        Factorisations that needed more jitter.
+    """
+    n, n_targets = Y.shape
+    repeats = weights.sum() - n
+    gram = squared_exponential(features, features, log_height)
+    extended = np.column_stack([features, np.ones(n)])
+    loss = 0.5 * n_targets * (weights.sum() * LOG_2PI + np.log(weights).sum())
+    inverses, moved, n_failures = 0.0, 0.0, 0
+    added, d_log_height = JITTER * np.exp(log_height), 0.0
+    d_log_noise = np.empty(n_targets)
+    for t in range(n_targets):
+        if t == 0 or log_noise[t] != log_noise[t - 1]:
+            own = np.exp(log_noise[t])
+            noise = own + added
+            variances = noise / weights
+            covariance = gram.copy()
+            covariance.ravel()[:: n + 1] += variances
+            # Symmetric: its transpose has the order that LAPACK wants, which is quick to copy.
+            factor, _, failures = cholesky(covariance.T, 0.0)
+            n_failures += failures
+            # Of the inverse of the covariance, C, only the lower half is computed.
+            half, _ = lapack.dpotri(factor, lower=1)
+        solved, _ = lapack.dpotrs(factor, Y[:, t], lower=1)
+        loss += 0.5 * (solved @ Y[:, t] + repeats * np.log(noise))
+        loss += np.log(np.diagonal(factor)).sum()
+        d_log = 0.5 * (variances @ (np.diagonal(half) - solved**2) + repeats)
+        d_log_noise[t] = d_log * own / noise
+        d_log_height += d_log * added / noise
+        inverses = inverses + half
+        moved = moved - solved[:, None] * (gram @ (solved[:, None] * extended))
+    # The gradient in the Gram matrix K is ½ (C⁻¹ − w w'); its products with K by elements are
+    # never formed as full matrices.
+    inverses *= gram.T
+    moved = 0.5 * (moved + blas.dsymm(1.0, inverses, extended, lower=1))
+    d_features = 2.0 * (moved[:, :-1] - moved[:, -1:] * features)
+    d_log_height += moved[:, -1].sum()
+    return loss, d_features, d_log_height, d_log_noise, n_failures
+
+
+def log_evidence(theta, X, Y, weights):
+    """−log p(Y) a row and target of an exact Gaussian process, with its gradient.
+
+    Weights are those of :func:`evidence`.
+
+    Parameters
+    ----------
+    theta : ndarray of shape (n_inputs + 2,)
+        Log length scales, log height, log noise variance.
+    X : ndarray of shape (n, n_inputs)
+    Y : ndarray of shape (n, n_targets)
+    weights : ndarray of shape (n,)
+
+    Returns
+    -------
+    loss : float
+    gradient : ndarray of shape (n_inputs + 2,)
+    """
+    x = X * np.exp(-theta[:-2])
+    n_targets = Y.shape[1]
+    loss, d_x, d_log_height, d_log_noise, _ = evidence(
+        x, Y, weights, theta[-2], np.full(n_targets, theta[-1])
+    )
+    d_scales = -np.einsum("ij,ij->j", d_x, x)
+    count = weights.sum() * n_targets
+    gradient = np.concatenate([d_scales, [d_log_height, d_log_noise.sum()]])
+    return loss / count, gradient / count
+
+
+def relevance_prior(log_length_scales, scale):
+    """−log density of the log length scales, but for a constant, with its gradient.
+
+    The squares of the inverse length scales, as parts of that of this scale, follow an F law of
+    1.5 and 1.5 degrees of freedom, so u, the log of length scale times ``scale``, has a density
+    of cosh(u)^(−1.5). Of many inputs few matter: those few cost one and a half times the log of
+    how far they are out, whatever the number of rows, where the evidence alone finds some use for
+    every one of a hundred inputs.
+
+    Parameters
+    ----------
+    log_length_scales : ndarray of shape (n_inputs,)
+    scale : float
+
+    Returns
+    -------
+    value : float
+        Zero or more.
+    gradient : ndarray of shape (n_inputs,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> value, gradient = relevance_prior(np.array([1.0]), 1.0)
+    >>> round(value, 4), gradient.round(4)
+    (0.6507, array([1.1424]))
+    """
+    u = log_length_scales + np.log(scale)
+    return 1.5 * float((np.logaddexp(u, -u) - np.log(2.0)).sum()), 1.5 * np.tanh(u)
+
+
+def start_of(n_inputs, length, noise):
+    """Settings where a search can start.
+
+    Parameters
+    ----------
+    n_inputs : int
+    length : float
+        All length scales, as a part of the typical distance of two standardised rows.
+    noise : float
+        Variance.
+
+    Returns
+    -------
+    theta : ndarray of shape (n_inputs + 2,)
+    """
+    lengths = np.full(n_inputs, np.log(length * np.sqrt(n_inputs)))
+    return np.concatenate([lengths, [0.0, np.log(noise)]])
+
+
+def search(start, X, Y, weights, max_iter, least_log_noise):
+    """The most probable settings, by L-BFGS.
+
+    The prior of the length scales is :func:`relevance_prior` at one over the number of inputs.
+
+    Parameters
+    ----------
+    start : ndarray of shape (n_inputs + 2,)
+        See :func:`log_evidence`.
+    X : ndarray of shape (n, n_inputs)
+        Standardised.
+    Y : ndarray of shape (n, n_targets)
+        Standardised.
+    weights : ndarray of shape (n,)
+    max_iter : int
+    least_log_noise : float
+        Bound of the log of the noise variance.
+
+    Returns
+    -------
+    found : scipy.optimize.OptimizeResult or None
+        ``x`` are the settings, ``fun`` is minus the log posterior density a row and target, but for
+        a constant. None where the covariance is singular all the way.
+    """
+    n_inputs = X.shape[1]
+    count = weights.sum() * Y.shape[1]
+
+    def penalised(theta):
+        loss, gradient = log_evidence(theta, X, Y, weights)
+        distance = (theta[-2:] - PRIOR_MEANS) / PRIOR_STD
+        prior, d_prior = relevance_prior(theta[:-2], 1.0 / n_inputs)
+        d_prior = np.concatenate([d_prior, distance / PRIOR_STD])
+        loss += (0.5 * distance @ distance + prior) / count
+        return loss, gradient + d_prior / count
+
+    bounds = [LENGTH_BOUNDS] * n_inputs + [HEIGHT_BOUNDS, (least_log_noise, LARGEST_LOG_NOISE)]
+    try:
+        found = minimize(
+            penalised, start, method="L-BFGS-B", jac=True, bounds=bounds,
+            options={"maxiter": max_iter},
+        )  # fmt: skip
+    except LinAlgError:
+        return None
+    return found if np.isfinite(found.fun) else None
