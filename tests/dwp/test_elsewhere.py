@@ -48,7 +48,8 @@ def test_in_the_middle_of_a_gap_the_other_law_speaks(fitted):
     mean = weights @ means[0, 0]
     np.testing.assert_allclose(mixture.mean(), mean, rtol=1e-6)
     variance = weights @ (variances[0, 0] + (means[0, 0] - mean) ** 2)
-    np.testing.assert_allclose(mixture.var(), variance, rtol=1e-6)
+    # The law is given rows rounded to a millionth of their range.
+    np.testing.assert_allclose(mixture.var(), variance, rtol=2e-4)
 
 
 @pytest.mark.parametrize("normalize_X", [True, False])
