@@ -217,7 +217,7 @@ calibration*, 2018). Draw the parameters and the function from the prior, and da
 {N_ROWS} rows. Then sample from the posterior
 given the data. If the sampler is right, the rank of each true value among {N_DRAWS - 1} draws is
 uniformly distributed. The code that simulates the data shares nothing with the package. Fits and
-draws are made as a user makes them, with short chains and with ``extrapolation="posterior"``. Sampled
+draws are made as a user makes them, with short chains and ``extrapolation="posterior"``. Sampled
 units approximate infinitely many, and are compared with infinitely many.
 
 :version: {skbayesnn.__version__}
