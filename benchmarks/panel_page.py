@@ -18,6 +18,11 @@ import skbayesnn
 
 LOOKED_AT = (0, 11, 101, 103, 201)
 """Seeds that were looked at while defaults were chosen."""
+PARTLY_LOOKED_AT = {
+    104: 'Of seed 104, "more inputs than rows" had a say in the length of chains of the deep '
+    "Wishart process.",
+}
+"""Seeds of which a single problem was."""
 
 REGRESSION_COLUMNS = {
     "log density below the truth": "gap",
@@ -96,7 +101,8 @@ def provenance_of(seeds):
         text = f"{names_of(new)} not {chosen}"
     else:
         text = f"{names_of(seen)} {chosen}" + (f", {names_of(new)} not" if new else "")
-    return text[0].upper() + text[1:] + "."
+    partly = [PARTLY_LOOKED_AT[seed] for seed in seeds if seed in PARTLY_LOOKED_AT]
+    return " ".join([text[0].upper() + text[1:] + ".", *partly])
 
 
 def page(rows):

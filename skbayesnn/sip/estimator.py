@@ -205,10 +205,10 @@ class SIPRegressor(
     ``normalize_X=False`` there are no distances, and the networks speak everywhere.
 
     Fits of one network to a few hundred rows differ from seed to seed. What falls short on
-    synthetic tables of 200 to 500 rows, a default fit each: beyond the rows, 90 % intervals cover
-    0.97 to 1.00, and in gaps 0.84 to 0.98, with wide intervals. On Friedman's function one network
-    comes to follow single rows, and the held-out rows choose early parameters, whose mean function
-    is still rough: there the Gaussian process has most of the weight.
+    synthetic tables of 200 to 500 rows, a default fit each: 90 % intervals cover 1.00 without
+    noise and 0.97 with outliers, which is too wide, and 0.85 beyond the rows on one table. On
+    Friedman's function the networks come to follow single rows, and the Gaussian process does most
+    of the prediction.
 
     The divergence compares posterior and prior in units of the prior, so it hardly determines the
     spread of the prior itself: on the bimodal data of the paper, draws of the fitted prior have
