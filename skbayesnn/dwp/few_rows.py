@@ -15,7 +15,7 @@ from scipy.linalg import LinAlgError
 
 from skbayesnn.dwp.prediction import ExactOutput
 from skbayesnn.dwp.sizes import LayerSizes, draw_noise
-from skbayesnn.gaussian_process.evidence import PRIOR_MEANS, PRIOR_STD, evidence, relevance_prior
+from skbayesnn.gaussian_process.evidence import evidence, settings_prior, start_of
 
 FEW_ROWS, ROWS_AN_INPUT = 100, 2
 """The hidden layers alone predict from so many rows on, if they are so many an input."""
@@ -74,7 +74,7 @@ def _n_rows(weights):
 def negative_log_posterior(settings, X, Y, weights):
     """−log posterior density of the settings but for a constant, with its gradient.
 
-    The prior is that of :func:`skbayesnn.gaussian_process.evidence.search`.
+    The prior is :func:`skbayesnn.gaussian_process.evidence.settings_prior`.
 
     Parameters
     ----------
@@ -98,13 +98,11 @@ def negative_log_posterior(settings, X, Y, weights):
         loss, d_x, d_height, d_noise, _ = evidence(x, Y, weights, settings[p], settings[p + 1 :])
     except LinAlgError:
         return np.inf, np.zeros_like(settings)
-    prior, d_prior = relevance_prior(settings[:p], 1.0 / p)
-    centre = np.repeat(PRIOR_MEANS, [1, Y.shape[1]])
-    distance = (settings[p:] - centre) / PRIOR_STD
-    gradient = np.concatenate([d_prior - np.einsum("ij,ij->j", d_x, x), distance / PRIOR_STD])
+    prior, gradient = settings_prior(settings, p)
+    gradient[:p] -= np.einsum("ij,ij->j", d_x, x)
     gradient[p] += d_height
     gradient[p + 1 :] += d_noise
-    return loss + prior + 0.5 * distance @ distance, gradient
+    return loss + prior, gradient
 
 
 def chain(target, state, generator, length):
@@ -214,9 +212,7 @@ class SettingsOutput:
 
         p, n_targets = X.shape[1], Y.shape[1]
         if _n_rows(weights) < FEW_ROWS:
-            scales = [np.full(p, np.log(part * np.sqrt(p))) for part in STARTS]
-            begins = [np.append(each, [0.0, np.log(NOISE)]) for each in scales]
-            length = LONG
+            begins, length = [start_of(p, part, NOISE) for part in STARTS], LONG
         else:
             begins, length = [np.round(found, _START_DIGITS)], SHORT
         repeats = np.append(np.ones(p + 1, dtype=int), n_targets)

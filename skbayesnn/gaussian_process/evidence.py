@@ -143,6 +143,28 @@ def relevance_prior(log_length_scales, scale):
     return 1.5 * float((np.logaddexp(u, -u) - np.log(2.0)).sum()), 1.5 * np.tanh(u)
 
 
+def settings_prior(settings, n_inputs):
+    """−log prior density of the settings, but for a constant, with its gradient.
+
+    That of the length scales is :func:`relevance_prior` at one over the number of inputs.
+
+    Parameters
+    ----------
+    settings : ndarray of shape (n_inputs + 1 + n_noises,)
+        Log length scales, log height, log noise variances.
+    n_inputs : int
+
+    Returns
+    -------
+    value : float
+    gradient : ndarray of the shape of ``settings``
+    """
+    value, gradient = relevance_prior(settings[:n_inputs], 1.0 / n_inputs)
+    centre = np.repeat(PRIOR_MEANS, [1, len(settings) - n_inputs - 1])
+    distance = (settings[n_inputs:] - centre) / PRIOR_STD
+    return value + 0.5 * distance @ distance, np.concatenate([gradient, distance / PRIOR_STD])
+
+
 def start_of(n_inputs, length, noise):
     """Settings where a search can start.
 
@@ -165,7 +187,7 @@ def start_of(n_inputs, length, noise):
 def search(start, X, Y, weights, max_iter, least_log_noise):
     """The most probable settings, by L-BFGS.
 
-    The prior of the length scales is :func:`relevance_prior` at one over the number of inputs.
+    Their prior is :func:`settings_prior`.
 
     Parameters
     ----------
@@ -191,11 +213,8 @@ def search(start, X, Y, weights, max_iter, least_log_noise):
 
     def penalised(theta):
         loss, gradient = log_evidence(theta, X, Y, weights)
-        distance = (theta[-2:] - PRIOR_MEANS) / PRIOR_STD
-        prior, d_prior = relevance_prior(theta[:-2], 1.0 / n_inputs)
-        d_prior = np.concatenate([d_prior, distance / PRIOR_STD])
-        loss += (0.5 * distance @ distance + prior) / count
-        return loss, gradient + d_prior / count
+        prior, d_prior = settings_prior(theta, n_inputs)
+        return loss + prior / count, gradient + d_prior / count
 
     bounds = [LENGTH_BOUNDS] * n_inputs + [HEIGHT_BOUNDS, (least_log_noise, LARGEST_LOG_NOISE)]
     try:

@@ -194,7 +194,8 @@ class SIPRegressor(
     priors. With v the weight of the process, a held-out row has the density (1 − v) p + v g for the
     density p of the network and g of the process. The weight is the mean of v given the held-out
     rows of all networks, under a uniform prior, and 0 if that is below 0.01. The process is then
-    given all rows, or 2000 of them (``skbayesnn.training.process``).
+    given all rows, or 2000 of them, but no held-out rows that are more than 8 standard deviations
+    from what it predicts for them: it would follow them (``skbayesnn.training.process``).
 
     Far from the rows the networks continue as they please, and another model replaces them: with
     probability 1 − exp(−(Δ/l)²) the prediction is that of another Gaussian process with squared

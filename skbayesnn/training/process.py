@@ -17,7 +17,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_solve, solve_triangular
 
 from skbayesnn._validation import location_and_scale
-from skbayesnn.gaussian_process.evidence import search, start_of
+from skbayesnn.gaussian_process.evidence import JITTER, search, start_of
 from skbayesnn.gaussian_process.factors import cholesky
 from skbayesnn.gaussian_process.kernels import squared_exponential
 from skbayesnn.predictive import PredictiveMixture, linear_pool
@@ -87,6 +87,8 @@ class GaussianProcess:
         best = min(found, key=lambda each: each.fun)
         best = self._search(best.x, some, ITERATIONS) or best
         self.settings = best.x
+        self.height, noise = np.exp(best.x[-2:])
+        self.noise = noise + JITTER * self.height  # as in the evidence
         self.give(X, targets, weights, generator)
 
     @staticmethod
@@ -117,7 +119,7 @@ class GaussianProcess:
     def _condition(self):
         X, z, weights = self.data
         covariance = self._correlate(X, X)
-        covariance.ravel()[:: len(X) + 1] += np.exp(self.settings[-1]) / weights
+        covariance.ravel()[:: len(X) + 1] += self.noise / weights
         factor = cholesky(covariance, 0.0)[0]
         self.solved = cho_solve((factor, True), z)
         self.factor = factor
@@ -140,13 +142,12 @@ class GaussianProcess:
         -------
         law : PredictiveMixture
         """
-        height, noise = np.exp(self.settings[-2:])
         means, variances = np.empty((2, len(X), 1))
         for begin in range(0, len(X), ROWS_AT_ONCE):
             rows = slice(begin, begin + ROWS_AT_ONCE)
             means[rows, 0], explained = self._projected(X[rows])
-            left = height - np.einsum("ij,ij->j", explained, explained)
-            variances[rows, 0] = np.maximum(left, 0.0) + noise
+            left = self.height - np.einsum("ij,ij->j", explained, explained)
+            variances[rows, 0] = np.maximum(left, 0.0) + self.noise
         return PredictiveMixture([1.0], means, variances).scaled(self.location, self.scale)
 
     def draws(self, X, n, generator):
@@ -167,7 +168,7 @@ class GaussianProcess:
             rows = X[begin : begin + ROWS_AT_ONCE]
             mean, explained = self._projected(rows)
             covariance = self._correlate(rows, rows) - explained.T @ explained
-            covariance.ravel()[:: len(rows) + 1] += np.exp(self.settings[-1])
+            covariance.ravel()[:: len(rows) + 1] += self.noise
             factor = cholesky(covariance, 0.0)[0]
             blocks.append(mean[:, None] + factor @ generator.standard_normal((len(rows), n)))
         return self.location + self.scale * np.concatenate(blocks)
