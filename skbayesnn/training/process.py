@@ -22,7 +22,7 @@ from skbayesnn.gaussian_process.factors import cholesky
 from skbayesnn.gaussian_process.kernels import squared_exponential
 from skbayesnn.predictive import PredictiveMixture, linear_pool
 
-SEARCH_ROWS, RACE_ROWS, MOST_ROWS = 400, 100, 2000
+SEARCH_ROWS, RACE_ROWS, MOST_ROWS = 400, 200, 2000
 """Rows by which length scales and noise are learned, by which starts race before that, and that the
 process is given."""
 STARTS = (1.0, 0.1), (3.0, 0.01), (0.2, 0.03)

@@ -63,6 +63,16 @@ def test_settings_are_the_most_probable(rows, rng):
         assert abs(slope) < 0.02
 
 
+@pytest.mark.parametrize("seed", [10, 17])
+def test_two_inputs_are_found_among_a_hundred(seed):
+    """A race of the starts on a hundred rows had lost both: it chose the wrong one."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(230, 100))
+    y = np.sin(1.5 * X[:, 0]) * np.cos(X[:, 1]) + 0.3 * rng.normal(size=230)
+    process = GaussianProcess(X, y, np.ones(230), np.random.default_rng(0))
+    assert set(np.argsort(process.settings[:100])[:2]) == {0, 1}
+
+
 def test_a_weight_is_a_number_of_equal_rows(rows, rng):
     X, y = rows
     weights = rng.integers(1, 4, size=40)
