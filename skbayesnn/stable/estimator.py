@@ -40,8 +40,8 @@ class StableNNRegressor(
     Predictions are mixtures with one Gaussian for each draw of the chains.
 
     Use it for functions with steps or thresholds, for targets with outliers, and for the effects
-    of single inputs, on tables of up to some thousand rows. Do not use it where the noise depends
-    on the inputs: its noise has one distribution for all rows.
+    of single inputs, on tables of up to some thousand rows. Do not use it where the noise of a
+    single input, or of two with few rows, depends on the inputs: only additive cells see that.
 
     Parameters
     ----------
@@ -76,9 +76,11 @@ class StableNNRegressor(
           otherwise; but "sampled" if ``move_units=True``, if `activation` is not "sign", or if
           ``sampler="metropolis"``.
     likelihood : {"auto", "gaussian", "student_t"}, default="auto"
-        Distribution of the target given the function. "student_t" tolerates outliers; it needs
+        Distribution of the target given the function. "gaussian" has the same variance for all
+        rows. "student_t" tolerates outliers, and its scale may depend on the inputs; it needs
         additive cells. Its degrees of freedom are sampled between 2 and infinity, so it can become
-        Gaussian. "auto" is "student_t" for additive cells and "gaussian" otherwise.
+        Gaussian, and its scale can become the same for all rows. "auto" is "student_t" for
+        additive cells and "gaussian" otherwise.
     dense_units : bool, default=True
         Whether additive cells have dense units. Without them, the function is a sum of functions
         of single inputs: faster and easier to interpret, but worse where inputs act together.
@@ -152,12 +154,17 @@ class StableNNRegressor(
     cells_ : object
         The cells, with their ``log_masses``.
     noise_variance_ : float
-        Noise variance in the squared units of y. This is the posterior mean.
+        Noise variance in the squared units of y. This is the posterior mean. Where the scale of
+        the noise depends on the inputs, it is that at a row with average inputs.
     alpha_, nu_ : float
         The parameters `alpha` and `nu`; posterior medians if they are sampled.
     noise_variance_draws_, alpha_draws_, nu_draws_ : ndarray of shape (n_posterior_draws,)
         The draws of each; all equal if the value is given. Additive cells have a ν for each input:
         `nu_draws_` then has shape (n_posterior_draws, n_features), and `nu_` is the median of all.
+    noise_slopes_draws_ : ndarray of shape (n_posterior_draws, n_slopes)
+        With ``likelihood="student_t"``, draws of how fast the logarithm of the noise variance grows
+        with each input, and with the mean of y (with dense units), by standard deviation; see
+        Notes. ``n_slopes`` is 0 where the noise is the same for all rows.
     r_hat_ : ndarray of shape (n_monitored,)
         Rank-normalised split R-hat of the function at `monitored_rows_`: the larger of that of the
         values and that of their distances from the median. It is near 1 if the chains agree.
@@ -168,7 +175,8 @@ class StableNNRegressor(
         Up to 100 distinct training rows, spread over the data.
     parameter_r_hat_ : dict of str to float
         R-hat of ``"noise_variance"``, ``"alpha"`` and ``"nu"``, if they are sampled. Additive
-        cells add the parts of the function and the parameters that only they have.
+        cells add the parts of the function and the parameters that only they have, and
+        ``"noise_at_rows"``, the worst of the log-variances of the noise at `monitored_rows_`.
     parameter_effective_sample_size_, parameter_tail_effective_sample_size_ : dict
         Effective sample sizes of the same quantities.
     n_features_in_ : int
@@ -384,8 +392,9 @@ class StableNNRegressor(
         check_is_fitted(self, "noise_variance_draws_")
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         means, variances = self.cells_.predict(self._draws, X)
-        noise = np.exp(self._draws.log_noise) * self.cells_.noise_scales(self._draws)
-        law = PredictiveMixture(np.full(noise.size, 1.0 / noise.size), means, variances + noise)
+        noise = np.exp(self._draws.log_noise) * self.cells_.noise_scales(self._draws, X)
+        n_draws = noise.shape[-1]
+        law = PredictiveMixture(np.full(n_draws, 1.0 / n_draws), means, variances + noise)
         if self._extrapolates():
             law = self._extrapolation.stacked(law, self.cells_, self._draws, X)
         return law.scaled(float(self._location), float(self._scale))
@@ -436,7 +445,7 @@ class StableNNRegressor(
         chosen = np.concatenate([rng.permutation(noise.size) for _ in range(rounds)])[:n_samples]
         draws = self._draws.take(chosen)
         f = self.cells_.sample(draws, X, rng)
-        noise = noise[chosen] * self.cells_.draw_noise_scales(draws, len(X), rng)
+        noise = noise[chosen] * self.cells_.draw_noise_scales(draws, X, rng)
         f += np.sqrt(noise) / self._scale * rng.standard_normal(f.shape)
         if self._extrapolates():
             self._extrapolation.stack_draws(f, self.cells_, self._draws, X, rng)

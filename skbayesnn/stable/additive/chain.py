@@ -2,7 +2,8 @@
 
 A sweep draws g given the rest (:mod:`~skbayesnn.stable.additive.dense`), then each f_k in random
 order with its ν_k (:mod:`~skbayesnn.stable.additive.axes`), then the levels of the f_k, the index
-α, and the noise (:mod:`~skbayesnn.stable.additive.noise`). Every few sweeps all parts are drawn
+α, what the noise's scale has from the inputs (:mod:`~skbayesnn.stable.additive.noise_slopes`), and
+the noise (:mod:`~skbayesnn.stable.additive.noise`). Every few sweeps all parts are drawn
 at once (:mod:`~skbayesnn.stable.additive.joint`) where there are not too many rows, and some
 precisions with them (:mod:`~skbayesnn.stable.additive.outliers`).
 """
@@ -26,6 +27,7 @@ from skbayesnn.stable.additive.axes import (
 from skbayesnn.stable.additive.dense import update_dense
 from skbayesnn.stable.additive.joint import TargetCovariance, parts_given_variances
 from skbayesnn.stable.additive.noise import DEGREES, log_constants, update_noise
+from skbayesnn.stable.additive.noise_slopes import bounded, expected_moves, update_slopes
 from skbayesnn.stable.additive.outliers import N_ROWS, move_precisions
 from skbayesnn.stable.samplers.hyper import ALPHAS
 from skbayesnn.stable.samplers.scales import draw_log_noise, log_half_cauchy
@@ -59,7 +61,13 @@ class AdditiveState:
     theta : ndarray of shape (n_basis,)
         Coefficients of g.
     g, precisions : ndarray of shape (n,)
-        g and p at the rows.
+        g and p at the rows: the noise of a row has the variance σ²/p.
+    slopes, log_local : ndarray of shape (n_slopes,)
+        β, and log λ of its prior.
+    log_tau : float
+        Of the prior of all slopes.
+    log_factors : ndarray of shape (n,)
+        h at the rows: p is exp(-h) times the precision of Student's law.
     chances, spreads : ndarray of shape (n_axes,)
         The probability that an axis has its turn in a sweep, and the variance of its f_k in the
         last sweeps of the warm-up.
@@ -77,10 +85,17 @@ class AdditiveState:
     theta: np.ndarray
     g: np.ndarray
     precisions: np.ndarray
+    slopes: np.ndarray
+    log_local: np.ndarray
+    log_tau: float
+    log_factors: np.ndarray
     chances: np.ndarray
     spreads: np.ndarray
     n_sweeps: int = 0
     n_failed: int = 0
+
+
+_OF_SWEEPS = "f", "parts", "log_nu", "log_factors", "numbers"
 
 
 @dataclass
@@ -96,11 +111,13 @@ class AdditiveRecord:
     places : ndarray of int, shape (3, n_axes)
         Values at which each f_k is followed.
     draws : dict of str to ndarray of shape (n_draws, ...), float32
-        f, log v and θ.
+        f, log v, θ and β.
     f : ndarray of shape (n_sweeps, n_monitored)
     parts : ndarray of shape (n_sweeps, 3 * n_axes + n_monitored)
         Each f_k, less the mean of the three, and g.
     log_nu : ndarray of shape (n_sweeps, n_axes)
+    log_factors : ndarray of shape (n_sweeps, n_monitored)
+        h; without columns where there is none.
     numbers : ndarray of shape (n_sweeps, 4)
         log σ², α, the inverse of the degrees of freedom, and log a.
     """
@@ -112,6 +129,7 @@ class AdditiveRecord:
     f: np.ndarray
     parts: np.ndarray
     log_nu: np.ndarray
+    log_factors: np.ndarray
     numbers: np.ndarray
 
     @property
@@ -128,9 +146,7 @@ class AdditiveRecord:
         return replace(
             self,
             draws={name: values[:n_draws] for name, values in self.draws.items()},
-            **{
-                name: getattr(self, name)[:n_sweeps] for name in ("f", "parts", "log_nu", "numbers")
-            },
+            **{name: getattr(self, name)[:n_sweeps] for name in _OF_SWEEPS},
         )
 
     def write(self, sweep, state, fit):
@@ -140,6 +156,8 @@ class AdditiveRecord:
         self.parts[sweep, : at.size] = (at - at.mean(axis=0)).ravel()
         self.parts[sweep, at.size :] = state.g[self.monitored]
         self.log_nu[sweep] = state.log_nu
+        if self.log_factors.shape[1]:
+            self.log_factors[sweep] = state.log_factors[self.monitored]
         self.numbers[sweep] = (
             state.log_noise, state.alpha, 1.0 / state.degrees, state.log_amplitude
         )  # fmt: skip
@@ -165,6 +183,7 @@ class AdditiveChain:
     def __init__(self, partition, prior, state, record, rng):
         self.partition, self.prior, self.state = partition, prior, state
         self.record, self.rng = record, rng
+        self._first_sweep = None
         self._constants = log_constants()
         self._gram = partition.gram() if partition.joint else None
         self.sum_up()
@@ -172,17 +191,20 @@ class AdditiveChain:
     def sweep(self, first, n_sweeps):
         """Run sweeps, the first of which has the number ``first``.
 
-        Those with a number of zero or more are written to the record.
+        Those with a number of zero or more are written to the record. In the first half of a
+        warm-up the noise is the same for all rows: where f is not yet found it would stand for f.
         """
+        if self._first_sweep is None:
+            self._first_sweep = first
         for sweep in range(first, first + n_sweeps):
-            self.sweep_once()
+            self.sweep_once(slopes=sweep >= 0 or 2 * sweep >= self._first_sweep)
             if sweep >= 0:
                 self.record.write(sweep, self.state, self.fit)
             elif len(self.partition.axes) > _ALWAYS:
                 self._learn_chances(last=sweep == -1)
 
-    def sweep_once(self):
-        """One sweep."""
+    def sweep_once(self, slopes=True):
+        """One sweep, with or without moves of the slopes of the noise."""
         partition, state = self.partition, self.state
         # Where all parts are drawn at once, g is drawn often enough.
         if partition.basis is not None and not (partition.joint and state.n_sweeps % 2):
@@ -197,6 +219,8 @@ class AdditiveChain:
             self._draw_jointly()
         # Sums of many changes drift.
         self.sum_up()
+        if partition.n_slopes and slopes:
+            self._update_slopes()
         self._update_noise()
 
     def _learn_chances(self, last):
@@ -273,7 +297,8 @@ class AdditiveChain:
         partition, state = self.partition, self.state
         noise = np.exp(state.log_noise) / state.precisions
         try:
-            if state.log_variances.max() > state.log_noise + _MAX_LOG_RATIO:
+            least_noise = state.log_noise + state.log_factors.min()
+            if state.log_variances.max() > least_noise + _MAX_LOG_RATIO:
                 raise LinAlgError
             covariance = TargetCovariance(
                 partition, self._gram, state.log_variances, state.log_amplitude, noise
@@ -299,24 +324,38 @@ class AdditiveChain:
         """Draw the precisions of some rows, all parts integrated out."""
         partition, state = self.partition, self.state
         rows = self.rng.permutation(partition.y.size)[:N_ROWS]
-        white, noise = covariance.whitened_rows(rows), exp(state.log_noise)
-        chosen = state.precisions[rows]
+        white, factors = covariance.whitened_rows(rows), np.exp(state.log_factors[rows])
+        noise, chosen = exp(state.log_noise) * factors, state.precisions[rows] * factors
         move_precisions(
             white.T @ white, white.T @ covariance.whitened(partition.y), chosen,
             partition.weights[rows], noise, state.degrees, self.rng,
         )  # fmt: skip
-        state.precisions[rows] = chosen
+        state.precisions[rows] = chosen / factors
         covariance.change_noise(rows, white, noise / chosen)
+
+    def _update_slopes(self):
+        """Move what the noise's scale has from the inputs; p is drawn anew in what follows."""
+        partition, state = self.partition, self.state
+        basis = partition.noise_basis.train
+        state.log_tau = update_slopes(
+            basis, partition.y - self.fit, partition.weights, partition.n_rows, state.degrees,
+            state.log_noise, state.slopes, state.log_local, state.log_tau,
+            expected_moves(partition.y.size), self.rng,
+        )  # fmt: skip
+        state.log_factors = bounded(state.slopes @ basis)
+        if self.prior.degrees == np.inf:
+            state.precisions = partition.weights * np.exp(-state.log_factors)
 
     def _update_noise(self):
         partition, state, prior = self.partition, self.state, self.prior
         residuals = partition.y - self.fit
         if prior.degrees != np.inf:
             state.degrees, state.log_noise = update_noise(
-                residuals, partition.weights, partition.n_rows, DEGREES, self._constants,
-                state.degrees, state.log_noise, prior.degrees is None, prior.log_noise is None,
-                _MOVES, state.precisions, self.rng,
+                residuals * np.exp(-0.5 * state.log_factors), partition.weights,
+                partition.n_rows, DEGREES, self._constants, state.degrees, state.log_noise,
+                prior.degrees is None, prior.log_noise is None, _MOVES, state.precisions, self.rng,
             )  # fmt: skip
+            state.precisions *= np.exp(-state.log_factors)
         if prior.log_noise is None:
             rss = float(state.precisions @ residuals**2)
             state.log_noise = _draw_log_noise(state.log_noise, partition.n_rows, rss, self.rng)

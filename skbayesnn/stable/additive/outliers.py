@@ -61,19 +61,21 @@ def move_precisions(inverse, solved, precisions, weights, noise, degrees, rng):
         Of C⁻¹y, these rows. Changed with the precisions.
     precisions, weights : ndarray of shape (n_rows,)
         p, changed in place, and w.
-    noise, degrees : float
-        σ² and κ.
+    noise : ndarray of shape (n_rows,)
+        σ², times what the noise's scale has from the inputs.
+    degrees : float
+        κ.
     rng : numpy.random.Generator
     """
     n = precisions.shape[0]
     row = np.empty(n)
     for i in range(n):
-        old, total = noise / precisions[i], 1.0 / inverse[i, i]
+        old, total = noise[i] / precisions[i], 1.0 / inverse[i, i]
         spread, squared_gap = max(total - old, 0.0), (solved[i] * total) ** 2
-        arguments = weights[i], degrees, noise, squared_gap, spread
+        arguments = weights[i], degrees, noise[i], squared_gap, spread
         x = slice_sample(log_target, log(precisions[i]), arguments, _WIDTH, _MAX_STEPS, rng)
         precisions[i] = max(exp(x), LEAST_PRECISION)
-        change = noise / precisions[i] - old
+        change = noise[i] / precisions[i] - old
         # Sherman and Morrison's formula, within these rows.
         shrink = change / (1.0 + change * inverse[i, i])
         here = solved[i]

@@ -16,12 +16,13 @@ from skbayesnn.stable.additive.axes import Axis
 from skbayesnn.stable.additive.chain import AT_FIRST, AdditiveChain, AdditiveRecord, AdditiveState
 from skbayesnn.stable.additive.dense import MAX_EXACT, DenseBasis
 from skbayesnn.stable.additive.noise import DEGREES
+from skbayesnn.stable.additive.noise_slopes import NoiseBasis
 from skbayesnn.stable.additive.prediction import (
     draw_given_parts,
     moments_given_parts,
     student_scales,
 )
-from skbayesnn.stable.additive.scales import best_dense_kernel
+from skbayesnn.stable.additive.scales import fit_gaussian_limit
 from skbayesnn.stable.partitions.base import AS_IT_IS, Partition
 from skbayesnn.stable.samplers.hyper import ALPHAS
 
@@ -41,6 +42,8 @@ class AdditiveDraws(NamedTuple):
         f_k at the values of all axes one after the other, and log v.
     theta : ndarray of shape (n_draws, n_basis), float32
         Coefficients of g.
+    slopes : ndarray of shape (n_draws, n_slopes), float32
+        Of the logarithm of the noise's variance; none where it is the same everywhere.
     levels : ndarray of shape (n_draws, n_axes + 1)
         The levels at which the laws of splits are evaluated, and that of the noise's scale.
     """
@@ -53,6 +56,7 @@ class AdditiveDraws(NamedTuple):
     f: np.ndarray
     log_variances: np.ndarray
     theta: np.ndarray
+    slopes: np.ndarray
     levels: np.ndarray
 
     def take(self, chosen):
@@ -82,6 +86,8 @@ class AdditiveCells(Partition):
         As in :class:`~skbayesnn.stable.partitions.base.FeaturePartition`.
     dense : bool, default=True
         Whether there is a dense part.
+    same_noise : bool, default=False
+        Whether the scale of the noise is the same for all rows.
     rng : numpy.random.Generator or None
         For large tables: chooses the rows that length scales are found on, and landmarks.
 
@@ -95,6 +101,10 @@ class AdditiveCells(Partition):
         What the dense units multiply the scaled inputs by.
     roughness : float
         Share of the dense units whose limit is the rougher kernel; 0 where g is not exact.
+    noise_basis : NoiseBasis or None
+        What the scale of the noise depends on.
+    n_slopes : int
+        Its number of columns.
     rows, y, weights : ndarray
         Distinct rows with their targets, in lexicographic order, and the sum of their weights.
     starts, ends : ndarray of int, shape (n_axes,)
@@ -108,7 +118,10 @@ class AdditiveCells(Partition):
     chain = AdditiveChain
     part_names = frozenset({"effects", "nu", "smooth_part", "smooth_variance"})
 
-    def __init__(self, X, y=None, sample_weight=None, inputs=AS_IT_IS, dense=True, rng=None):
+    def __init__(
+        self, X, y=None, sample_weight=None, inputs=AS_IT_IS, dense=True, same_noise=False,
+        rng=None,
+    ):  # fmt: skip
         self.inputs = inputs
         self.rows, self.y, self.weights = _distinct(inputs.scaled(X), y, sample_weight)
         self.n_rows = float(self.weights.sum())
@@ -124,16 +137,23 @@ class AdditiveCells(Partition):
         self.log_crowd = float(np.log(max(1.0, len(self.axes) / SCALES_OF_ONE)))
         self.joint = self.y.size <= MAX_JOINT
         self.inverse_lengths, self.roughness, self.basis, self.n_basis = None, 0.0, None, 0
+        limit = None
         if dense:
             # Between landmarks a rough process is not what they know of it.
-            self.inverse_lengths, self.roughness = best_dense_kernel(
+            limit = fit_gaussian_limit(
                 self.rows, self.y, self.weights, rng, may_be_rough=self.y.size <= MAX_EXACT
             )
+            self.inverse_lengths, self.roughness = limit.inverse_lengths, limit.roughness
             self.set_basis(DenseBasis(self.rows * self.inverse_lengths, rng, self.roughness))
+        self.set_noise_basis(None if same_noise else NoiseBasis(self.rows, self.weights, limit))
 
     def set_basis(self, basis):
         """Use this basis of the dense part."""
         self.basis, self.n_basis = basis, basis.squares.size
+
+    def set_noise_basis(self, basis):
+        """Let the scale of the noise depend on the columns of this basis, or on nothing."""
+        self.noise_basis, self.n_slopes = basis, 0 if basis is None else len(basis.train)
 
     def gram(self):
         """Ψ Ψ', the covariance of g at the rows at unit amplitude, (n, n)."""
@@ -183,6 +203,10 @@ class AdditiveCells(Partition):
             theta=np.zeros(self.n_basis),
             g=np.zeros(self.y.size),
             precisions=self.weights.copy(),
+            slopes=np.zeros(self.n_slopes),
+            log_local=np.zeros(self.n_slopes),
+            log_tau=rng.normal(-2.0, 1.0) if self.n_slopes else 0.0,
+            log_factors=np.zeros(self.y.size),
             chances=np.full(n_axes, AT_FIRST),
             spreads=np.zeros(n_axes),
         )
@@ -190,6 +214,7 @@ class AdditiveCells(Partition):
     def new_record(self, monitored, n_draws, thin):
         """An empty record of a chain."""
         sizes = {"f": self.ends[-1], "log_variances": self.ends[-1], "theta": self.n_basis}
+        sizes["slopes"] = self.n_slopes
         n_sweeps, n_axes = n_draws * thin, len(self.axes)
         # Of each f_k, its values at the ends and in the middle, less their mean.
         places = np.stack([self.starts, (self.starts + self.ends - 1) // 2, self.ends - 1])
@@ -201,6 +226,7 @@ class AdditiveCells(Partition):
             f=np.empty((n_sweeps, monitored.size)),
             parts=np.empty((n_sweeps, 3 * n_axes + monitored.size)),
             log_nu=np.empty((n_sweeps, n_axes)),
+            log_factors=np.empty((n_sweeps, monitored.size if self.n_slopes else 0)),
             numbers=np.empty((n_sweeps, 4)),
         )
 
@@ -240,18 +266,32 @@ class AdditiveCells(Partition):
         for i, (name, value) in enumerate(zip(names, given, strict=True)):
             if value is None:
                 found[name] = numbers[..., i : i + 1]
+        if self.n_slopes:
+            found["noise_at_rows"] = np.stack([record.log_factors for record in records])
         if self.basis is not None:
             found["smooth_part"] = parts[..., 3 * n_axes :]
             found["smooth_variance"] = numbers[..., 3:]
         return found
 
-    def noise_scales(self, draws):
-        """Variance of a new row's noise over σ², for each draw, at its level."""
-        return student_scales(draws.degrees, draws.levels[:, -1])
+    def log_noise_factors(self, draws, X):
+        """h, the log-variance of the noise over σ²: to be broadcast to (n_rows, n_draws)."""
+        if self.noise_basis is None:
+            return np.zeros((1, draws.alpha.size))
+        return self.noise_basis.log_factors(X, draws.slopes)
 
-    def draw_noise_scales(self, draws, n_rows, rng):
+    def noise_slopes(self, draws):
+        """Of the log-variance of the noise, (n_draws, n_slopes)."""
+        return draws.slopes.astype(np.float64)
+
+    def noise_scales(self, draws, X):
+        """Variance of the noise at new inputs over σ², for each draw, at its level."""
+        scales = student_scales(draws.degrees, draws.levels[:, -1])
+        return scales * np.exp(self.log_noise_factors(draws, self.inputs.scaled(X)))
+
+    def draw_noise_scales(self, draws, X, rng):
         """The same, drawn for each row."""
-        return student_scales(draws.degrees, rng.random((n_rows, draws.degrees.size)))
+        scales = student_scales(draws.degrees, rng.random((len(X), draws.degrees.size)))
+        return scales * np.exp(self.log_noise_factors(draws, self.inputs.scaled(X)))
 
     def predict(self, draws, X):
         """Means and variances (n_rows, n_draws) of f at new inputs, a Gaussian a draw."""

@@ -137,8 +137,9 @@ def smooth_moments(partition, draws, X):
 def moments_given_parts(partition, draws, X):
     """Means and variances (n_rows, n_draws) of f at scaled rows."""
     means, variances = np.zeros((2, len(X), draws.alpha.size))
-    # Neglected in all inputs together: this share of the noise's variance.
-    log_least = draws.log_noise + np.log(_NEGLECTED / X.shape[1])
+    # Neglected in all inputs together: this share of the noise's variance where it is least.
+    least_noise = draws.log_noise + partition.log_noise_factors(draws, X).min(axis=0)
+    log_least = least_noise + np.log(_NEGLECTED / X.shape[1])
     for k, x in enumerate(X.T):
         found = effect_moments(partition, draws, k, x, log_least)
         means += found[0]

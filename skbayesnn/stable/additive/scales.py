@@ -7,22 +7,27 @@ With α = 2 and Gaussian noise the model is a Gaussian process with the covarian
 k the kernel of the dense units, θ_k the angle between (1, x_k) and (1, x_k'). All parameters are
 fitted at once, so that the length scales answer for what axis units leave over and not for
 all of y. The length scales and the roughness of k are then held, while the chains sample everything
-else.
+else. So is the mean of y that this Gaussian process has at each row, given all others: the
+noise may depend on it (:mod:`~skbayesnn.stable.additive.noise_slopes`).
 """
 
 import numpy as np
+from scipy.linalg import cho_solve, cholesky
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
 
 from skbayesnn._warnings import warn_user
 from skbayesnn.stable.additive.dense import radial
-from skbayesnn.stable.gaussian_evidence import by_log_scales, minus_log_evidence
+from skbayesnn.stable.gaussian_evidence import by_log_scales, inverse_of, minus_log_evidence
 from skbayesnn.stable.samplers.line import arc
 
 MAX_ROWS = 600
 """Of more rows a random part is used: an evaluation costs O(n³)."""
 
+_ROWS_A_BLOCK = 2048
+# Of a variance, added where the noise is next to none.
+_JITTER = 1e-10
 _LOG_BOUND = 9.0
 _LOG_VARIANCE_BOUNDS = (-12.0, 9.0)
 _MAX_ITERATIONS = 100
@@ -30,9 +35,9 @@ _MAX_ITERATIONS = 100
 _SOME_ROUGHNESS = 0.05
 
 
-def axis_kernel(x):
-    """1 - 2θ/π for all pairs of values of an input, (n, n)."""
-    return 1.0 - 2.0 * arc(np.minimum.outer(x, x), np.maximum.outer(x, x))
+def axis_kernel(a, b):
+    """1 - 2θ/π for all pairs of values of an input, (n_a, n_b)."""
+    return 1.0 - 2.0 * arc(np.minimum.outer(a, b), np.maximum.outer(a, b))
 
 
 def negative_log_posterior(parameters, X, axes, y, weights):
@@ -80,8 +85,59 @@ def negative_log_posterior(parameters, X, axes, y, weights):
     return value, gradient
 
 
-def best_dense_kernel(X, y, weights, rng, may_be_rough=True):
-    """The length scales and the roughness that maximise the evidence of the Gaussian limit.
+class GaussianLimit:
+    """The Gaussian process that is the limit of the model, given some rows.
+
+    Parameters
+    ----------
+    parameters : ndarray of shape (2 * n_features + 3,)
+        As in :func:`negative_log_posterior`.
+    X : ndarray of shape (n, n_features)
+    y, weights : ndarray of shape (n,)
+    rows : ndarray of int, shape (n,)
+        Which of all rows these are.
+
+    Attributes
+    ----------
+    inverse_lengths : ndarray of shape (n_features,)
+    roughness : float
+    """
+
+    def __init__(self, parameters, X, y, weights, rows):
+        n_features = X.shape[1]
+        variances = np.exp(parameters[n_features:-1])
+        self.inverse_lengths = np.exp(parameters[:n_features])
+        self.roughness = float(parameters[-1])
+        self._nus, self._amplitude = variances[:-2], variances[-2]
+        self._X, self._rows = X, rows
+        covariance = self._covariance(X)
+        covariance.flat[:: len(y) + 1] += variances[-1] / weights + _JITTER * variances.sum()
+        factor = cholesky(covariance, lower=True, overwrite_a=True, check_finite=False)
+        self._solved = cho_solve((factor, True), y, check_finite=False)
+        self._left_out = y - self._solved / np.diag(inverse_of(factor))
+
+    def _covariance(self, X):
+        squares = cdist(X * self.inverse_lengths, self._X * self.inverse_lengths, "sqeuclidean")
+        covariance = self._amplitude * radial(squares, self.roughness)[0]
+        for nu, a, b in zip(self._nus, X.T, self._X.T, strict=True):
+            covariance += nu * axis_kernel(a, b)
+        return covariance
+
+    def mean(self, X):
+        """The mean at new rows, (n_rows,)."""
+        starts = range(0, len(X), _ROWS_A_BLOCK)
+        blocks = [self._covariance(X[i : i + _ROWS_A_BLOCK]) @ self._solved for i in starts]
+        return np.concatenate(blocks)
+
+    def mean_at_rows(self, X):
+        """The mean at all rows: at each that it is given from all others."""
+        mean = self.mean(X)
+        mean[self._rows] = self._left_out
+        return mean
+
+
+def fit_gaussian_limit(X, y, weights, rng, may_be_rough=True):
+    """The Gaussian process of the largest evidence.
 
     Parameters
     ----------
@@ -96,21 +152,21 @@ def best_dense_kernel(X, y, weights, rng, may_be_rough=True):
 
     Returns
     -------
-    inverse_lengths : ndarray of shape (n_features,)
-    roughness : float
+    limit : GaussianLimit
 
     Warns
     -----
     ConvergenceWarning
         If the optimiser failed.
     """
+    rows = np.arange(len(y))
     if len(y) > MAX_ROWS:
-        chosen = rng.choice(len(y), MAX_ROWS, replace=False)
-        X, y, weights = X[chosen], y[chosen], weights[chosen]
+        rows = rng.choice(len(y), MAX_ROWS, replace=False)
+        X, y, weights = X[rows], y[rows], weights[rows]
     n_features = X.shape[1]
     start = np.concatenate([np.full(n_features, -0.5), np.full(n_features, -2.0), [0.0, -2.0]])
     bounds = [(-_LOG_BOUND, _LOG_BOUND)] * n_features + [_LOG_VARIANCE_BOUNDS] * (n_features + 2)
-    data = X, np.stack([axis_kernel(x) for x in X.T]), y, weights
+    data = X, np.stack([axis_kernel(x, x) for x in X.T]), y, weights
 
     def without_roughness(parameters):
         value, gradient = negative_log_posterior(np.append(parameters, 0.0), *data)
@@ -125,8 +181,9 @@ def best_dense_kernel(X, y, weights, rng, may_be_rough=True):
         if rough.fun < found.fun and rough.x[-1] > _SOME_ROUGHNESS / 10.0:
             best = rough.x
     # Few digits: rounding errors of the data are not to choose among kernels as good.
-    few = [float(f"{value:.3g}") for value in (*np.exp(best[:n_features]), best[-1])]
-    return np.array(few[:-1]), few[-1]
+    few = [float(f"{value:.3g}") for value in (*np.exp(best[:-1]), best[-1])]
+    best = np.append(np.log(few[:-1]), few[-1])
+    return GaussianLimit(best, X, y, weights, rows)
 
 
 def _search(function, start, bounds):

@@ -139,12 +139,16 @@ class Partition(ABC):
         """What convergence is judged by beside f: arrays (n_chains, n_sweeps, n_values) by name."""
 
     @abstractmethod
-    def noise_scales(self, draws):
-        """Variance of a new row's noise over σ², for each draw."""
+    def noise_scales(self, draws, X):
+        """Variance of the noise at new inputs over σ²: to be broadcast to (n_rows, n_draws)."""
 
     @abstractmethod
-    def draw_noise_scales(self, draws, n_rows, rng):
-        """The same, drawn for each of some rows: to be broadcast to (n_rows, n_draws)."""
+    def draw_noise_scales(self, draws, X, rng):
+        """The same, drawn for each row where it has a law of its own."""
+
+    @abstractmethod
+    def noise_slopes(self, draws):
+        """Of the log-variance of the noise, (n_draws, n_slopes): none where it is the same."""
 
     @abstractmethod
     def predict(self, draws, X):
@@ -309,13 +313,17 @@ class FeaturePartition(Partition):
             for name, values in sampled.items()
         }
 
-    def noise_scales(self, draws):
-        """Variance of a new row's noise over σ², for each draw."""
+    def noise_scales(self, draws, X):
+        """Variance of the noise at new inputs over σ²: the same for all."""
         return np.ones(draws.alpha.size)
 
-    def draw_noise_scales(self, draws, n_rows, rng):
-        """The same, drawn for each of some rows: to be broadcast to (n_rows, n_draws)."""
+    def draw_noise_scales(self, draws, X, rng):
+        """The same."""
         return np.ones(draws.alpha.size)
+
+    def noise_slopes(self, draws):
+        """None: the noise is the same everywhere."""
+        return np.empty((draws.alpha.size, 0))
 
     def _planes_shape(self, n_draws):
         return 0, 0, 0

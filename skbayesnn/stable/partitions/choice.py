@@ -50,7 +50,10 @@ def make_partition(estimator, X, y, sample_weight, rng):
     inputs = InputScaling(location, scale / spread)
     data = X, y, sample_weight, inputs
     if kind == "additive":
-        partition = AdditiveCells(*data, dense=estimator.dense_units, rng=rng)
+        partition = AdditiveCells(
+            *data, dense=estimator.dense_units, same_noise=estimator.likelihood == "gaussian",
+            rng=rng,
+        )  # fmt: skip
     elif kind == "sampled":
         partition = UnitCells(
             *data,

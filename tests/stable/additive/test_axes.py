@@ -12,9 +12,11 @@ from skbayesnn.stable.additive.axes import (
     log_prior_of_variances,
     move_levels,
 )
+from skbayesnn.stable.additive.dense import dense_kernel
 from skbayesnn.stable.additive.scales import (
+    GaussianLimit,
     axis_kernel,
-    best_dense_kernel,
+    fit_gaussian_limit,
     negative_log_posterior,
 )
 from skbayesnn.stable.samplers.scales import log_half_cauchy
@@ -74,7 +76,7 @@ def test_prior_of_all_scales():
 def test_gradient_of_the_gaussian_limit(roughness):
     rng = np.random.default_rng(2)
     X, y = rng.normal(size=(15, 2)), rng.normal(size=15)
-    kernels = np.stack([axis_kernel(x) for x in X.T])
+    kernels = np.stack([axis_kernel(x, x) for x in X.T])
     parameters = np.append(rng.normal(-1, 0.5, 6), roughness)
     weights = rng.exponential(size=15)
     _, gradient = negative_log_posterior(parameters, X, kernels, y, weights)
@@ -92,7 +94,34 @@ def test_evidence_finds_how_rough_the_dense_part_is(rough):
     kernel = np.exp(-distance) if rough else (1.0 + distance) * np.exp(-distance)
     y = np.linalg.cholesky(kernel + 1e-10 * np.eye(250)) @ rng.standard_normal(250)
     y += 0.05 * rng.standard_normal(250)
-    lengths, roughness = best_dense_kernel(X, y, np.ones(250), rng)
-    assert roughness > 0.5 if rough else roughness == 0.0
-    assert np.abs(np.log(lengths / 0.7)).max() < 0.7
-    assert best_dense_kernel(X, y, np.ones(250), rng, may_be_rough=False)[1] == 0.0
+    limit = fit_gaussian_limit(X, y, np.ones(250), rng)
+    assert limit.roughness > 0.5 if rough else limit.roughness == 0.0
+    assert np.abs(np.log(limit.inverse_lengths / 0.7)).max() < 0.7
+    smooth = fit_gaussian_limit(X, y, np.ones(250), rng, may_be_rough=False)
+    assert smooth.roughness == 0.0
+
+
+def test_mean_of_the_gaussian_limit_with_each_row_left_out():
+    rng = np.random.default_rng(4)
+    X, y, weights = rng.normal(size=(12, 2)), rng.normal(size=12), rng.exponential(size=12)
+    p = np.append(rng.normal(-1, 0.5, 6), 0.2)
+    limit = GaussianLimit(p, X, y, weights, np.arange(12))
+    at_rows, new = limit.mean_at_rows(X), rng.normal(size=(3, 2))
+
+    def kernel(A, B):
+        k = np.exp(p[4]) * dense_kernel(A * np.exp(p[:2]), B * np.exp(p[:2]), 0.2)
+        for j in range(2):
+            a, b = np.arctan(A[:, j]), np.arctan(B[:, j])
+            k += np.exp(p[2 + j]) * (1 - 2 * np.abs(a[:, None] - b) / np.pi)
+        return k
+
+    def mean(rows, X_new):
+        covariance = kernel(X[rows], X[rows]) + np.diag(np.exp(p[5]) / weights[rows])
+        return kernel(X_new, X[rows]) @ np.linalg.solve(covariance, y[rows])
+
+    np.testing.assert_allclose(limit.mean(new), mean(np.arange(12), new), rtol=1e-6)
+    left_out = [mean(np.delete(np.arange(12), i), X[i : i + 1])[0] for i in range(12)]
+    np.testing.assert_allclose(at_rows, left_out, rtol=1e-6)
+    # Rows that it is not given, of a large table, have the mean of new ones.
+    some = GaussianLimit(p, X[3:], y[3:], weights[3:], np.arange(3, 12))
+    np.testing.assert_allclose(some.mean_at_rows(X)[:3], mean(np.arange(3, 12), X[:3]), rtol=1e-6)

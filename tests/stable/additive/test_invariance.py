@@ -16,6 +16,7 @@ from skbayesnn.stable.additive.chain import AdditiveChain
 from skbayesnn.stable.additive.dense import DenseBasis
 from skbayesnn.stable.additive.joint import draw_axis_prior
 from skbayesnn.stable.additive.noise import DEGREES
+from skbayesnn.stable.additive.noise_slopes import bounded
 from skbayesnn.stable.additive.partition import AdditiveCells
 from skbayesnn.stable.samplers.problem import Prior
 from skbayesnn.stable.samplers.transport import logit_curve
@@ -45,6 +46,13 @@ def draw_from_prior(chain, alphas):
         # with weights other than one only Gaussian noise has a law that data can be drawn from.
         half = state.degrees / 2.0
         state.precisions = rng.gamma(half, 1.0 / half, partition.y.size)
+    if partition.n_slopes:
+        q = partition.n_slopes
+        state.log_tau = np.log(np.abs(rng.standard_cauchy())) - 0.5 * np.log(q)
+        state.log_local = np.log(np.abs(rng.standard_cauchy(q)))
+        state.slopes = np.exp(state.log_tau + state.log_local) * rng.standard_normal(q)
+        state.log_factors = bounded(state.slopes @ partition.noise_basis.train)
+        state.precisions *= np.exp(-state.log_factors)
     if partition.basis is not None:
         state.log_amplitude = np.log(np.abs(rng.standard_cauchy()))
         state.theta = np.exp(state.log_amplitude / 2) * rng.standard_normal(partition.n_basis)
@@ -78,6 +86,12 @@ def statistics(chain):
     if partition.basis is not None:
         out["amplitude"] = halfcauchy.cdf(np.exp(state.log_amplitude))
         out["g"] = chi2.cdf((state.theta**2).sum() / np.exp(state.log_amplitude), state.theta.size)
+    if partition.n_slopes:
+        tau, local = np.exp(state.log_tau), np.exp(state.log_local)
+        out["tau"] = halfcauchy.cdf(tau * np.sqrt(local.size))
+        for j, slope in enumerate(state.slopes / (tau * local)):
+            out[f"slope {j}"] = norm.cdf(slope)
+            out[f"local {j}"] = halfcauchy.cdf(local[j])
     if state.alpha < 2.0:
         scales = state.log_variances - partition.log_units(state.alpha, state.log_nu)
         for j in (0, 1, scales.size - 1):
@@ -86,20 +100,21 @@ def statistics(chain):
 
 
 CASES = {
-    "all": (1.2, None, True, True),
-    "no joint draws": (1.2, None, True, False),
-    "Gaussian noise": (1.6, np.inf, True, False),
-    "axes alone": (0.9, None, False, False),
-    "alpha is two": (2.0, None, True, True),
-    "alpha sampled": (None, np.inf, False, True),
-    "three degrees": (1.2, 3.0, True, False),
-    "an axis now and then": (1.2, None, True, True),
+    "all": (1.2, None, True, True, False),
+    "no joint draws": (1.2, None, True, False, False),
+    "Gaussian noise": (1.6, np.inf, True, False, True),
+    "Gaussian noise by input": (1.6, np.inf, True, True, False),
+    "axes alone": (0.9, None, False, False, True),
+    "alpha is two": (2.0, None, True, True, True),
+    "alpha sampled": (None, np.inf, False, True, True),
+    "three degrees": (1.2, 3.0, True, False, False),
+    "an axis now and then": (1.2, None, True, True, False),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_sweeps_leave_the_prior_as_it_is(case, monkeypatch):
-    alpha, degrees, dense, joint = CASES[case]
+    alpha, degrees, dense, joint, same_noise = CASES[case]
     prior = Prior(alpha, None, None, degrees)
     alphas = np.round(np.arange(0.8, 1.91, 0.02), 2)
     monkeypatch.setattr(chain_module, "ALPHAS", alphas)
@@ -115,7 +130,7 @@ def test_sweeps_leave_the_prior_as_it_is(case, monkeypatch):
         weights *= 8 / weights.sum()
     # Sorted, as they are inside.
     X = X[np.lexsort(X.T[::-1])]
-    partition = AdditiveCells(X, np.zeros(8), weights, dense=False)
+    partition = AdditiveCells(X, np.zeros(8), weights, dense=False, same_noise=same_noise)
     if dense:
         partition.set_basis(DenseBasis(X / 1.5, rng))
     partition.joint, partition.log_crowd = joint, 0.7

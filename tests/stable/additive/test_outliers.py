@@ -38,7 +38,8 @@ def test_precisions_have_their_law_given_all_targets():
     precisions, draws = np.ones(n), []
     for sweep in range(24000):
         inverse = np.linalg.inv(covariance + np.diag(noise / precisions))
-        move_precisions(inverse, inverse @ y, precisions, np.ones(n), noise, degrees, rng)
+        same = np.ones(n)
+        move_precisions(inverse, inverse @ y, precisions, same, noise * same, degrees, rng)
         if sweep % 12 == 0:
             draws.append(np.log(precisions))
     # The law on a grid, all three at once.
@@ -64,7 +65,7 @@ def test_changes_stay_in_step_with_the_inverse():
     covariance, y, precisions = root @ root.T, rng.normal(size=6), rng.gamma(1.0, 1.0, 6)
     inverse = np.linalg.inv(covariance + np.diag(0.1 / precisions))
     solved = inverse @ y
-    move_precisions(inverse, solved, precisions, np.ones(6), 0.1, 3.0, rng)
+    move_precisions(inverse, solved, precisions, np.ones(6), np.full(6, 0.1), 3.0, rng)
     expected = np.linalg.inv(covariance + np.diag(0.1 / precisions))
     np.testing.assert_allclose(inverse, expected, rtol=1e-9, atol=1e-10)
     np.testing.assert_allclose(solved, expected @ y, rtol=1e-9, atol=1e-10)

@@ -73,7 +73,8 @@ def test_tables_take_additive_cells_and_find_the_jump():
     assert jump == pytest.approx(2.0, abs=0.4)
     np.testing.assert_allclose(effects.mean.mean(axis=0), 0.0, atol=1e-10)
     assert set(model.parameter_r_hat_) == {
-        "noise_variance", "nu", "degrees_of_freedom", "effects", "smooth_part", "smooth_variance",
+        "noise_variance", "noise_at_rows", "nu", "degrees_of_freedom", "effects", "smooth_part",
+        "smooth_variance",
     }  # fmt: skip
 
 
