@@ -59,7 +59,7 @@ class Axis:
 @kernel
 def update_axes(
     order, index, starts, ends, y, fit, precisions, n_rows, log_masses, log_crowd, log_variances, f,
-    log_nu, log_noise, alpha, table, width, move_scales, move_nu, move_noise, n_moves, rng,
+    log_nu, log_noise, alpha, table, width, move_scales, move_nu, least_log_noise, n_moves, rng,
 ):  # fmt: skip
     """One sweep of some f_k, each given all other parts; ν_k and σ² move with f_k integrated out.
 
@@ -84,7 +84,9 @@ def update_axes(
     log_noise, alpha : float
     table, width
         Of the scales.
-    move_scales, move_nu, move_noise : bool
+    move_scales, move_nu : bool
+    least_log_noise : float
+        As in :func:`~skbayesnn.stable.additive.noise.update_noise`.
         False where the scales are one (α = 2), or the ν's or σ² are known.
     n_moves : int
         Of each ν.
@@ -102,7 +104,7 @@ def update_axes(
         _update_axis(
             y, fit, precisions, n_rows, index[k], log_masses[starts[k] : ends[k]] - log_crowd,
             log_variances[starts[k] : ends[k]], f[starts[k] : ends[k]], state, alpha, table, width,
-            move_scales, move_nu, move_noise, n_moves, rng,
+            move_scales, move_nu, least_log_noise, n_moves, rng,
         )  # fmt: skip
         log_nu[k] = state[0] - crowd
     return state[1]
@@ -111,7 +113,7 @@ def update_axes(
 @helper
 def _update_axis(
     y, fit, precisions, n_rows, index, log_masses, log_variances, f, state, alpha, table, width,
-    move_scales, move_nu, move_noise, n_moves, rng,
+    move_scales, move_nu, least_log_noise, n_moves, rng,
 ):  # fmt: skip
     """One f_k, with its part of what :func:`update_axes` has; ``state`` is log ν_k and log σ²."""
     n, n_values = y.shape[0], f.shape[0]
@@ -148,7 +150,7 @@ def _update_axis(
             target, totals, within, f[0], log_units, log_variances, steps, state, table,
             move_scales, n_moves, rng,
         )  # fmt: skip
-    if move_noise:
+    if least_log_noise < inf:
         proposal = propose_log_noise(state[1], n_rows, rng)
         # The evidence of the line counts a row for each unit of p.
         log_ratio = (
@@ -158,7 +160,7 @@ def _update_axis(
             - log_evidence(target, totals, within, state[1], f[0], steps)
             - 0.5 * (n_rows - total) * (proposal - state[1])
         )
-        if -rng.standard_exponential() < log_ratio:
+        if proposal >= least_log_noise and -rng.standard_exponential() < log_ratio:
             state[1] = proposal
             for j in range(n_values):
                 noise[j] = exp(proposal) / totals[j]

@@ -185,6 +185,7 @@ class AdditiveChain:
         self.record, self.rng = record, rng
         self._first_sweep = None
         self._constants = log_constants()
+        self.least_log_noise = np.inf if prior.log_noise is not None else partition.least_log_noise
         self._gram = partition.gram() if partition.joint else None
         self.sum_up()
 
@@ -244,7 +245,7 @@ class AdditiveChain:
         g, state.theta, state.log_amplitude, state.log_noise = update_dense(
             partition.basis, partition.y - self.fit + state.g, state.g, state.precisions,
             partition.n_rows, state.log_amplitude, state.log_noise,
-            self.prior.log_noise is None, self.rng,
+            self.least_log_noise, self.rng,
         )  # fmt: skip
         self.fit += g - state.g
         state.g = g
@@ -261,7 +262,7 @@ class AdditiveChain:
             state.precisions, partition.n_rows, partition.log_masses, partition.log_crowd,
             state.log_variances, state.f, state.log_nu, state.log_noise, state.alpha,
             positive_stable_table(a), width, state.alpha < 2.0, prior.nu is None,
-            prior.log_noise is None, _MOVES, self.rng,
+            self.least_log_noise, _MOVES, self.rng,
         )  # fmt: skip
 
     def _move_levels(self):
@@ -353,9 +354,11 @@ class AdditiveChain:
             state.degrees, state.log_noise = update_noise(
                 residuals * np.exp(-0.5 * state.log_factors), partition.weights,
                 partition.n_rows, DEGREES, self._constants, state.degrees, state.log_noise,
-                prior.degrees is None, prior.log_noise is None, _MOVES, state.precisions, self.rng,
+                prior.degrees is None, self.least_log_noise, _MOVES, state.precisions, self.rng,
             )  # fmt: skip
             state.precisions *= np.exp(-state.log_factors)
         if prior.log_noise is None:
             rss = float(state.precisions @ residuals**2)
-            state.log_noise = _draw_log_noise(state.log_noise, partition.n_rows, rss, self.rng)
+            log_noise = _draw_log_noise(state.log_noise, partition.n_rows, rss, self.rng)
+            if log_noise >= self.least_log_noise:
+                state.log_noise = log_noise

@@ -16,7 +16,7 @@ g and the residuals; then everything about g given u is diagonal in Ψ's basis. 
 precisions u is the residual itself, and the step is exact.
 """
 
-from math import exp, log, sqrt
+from math import exp, inf, log, sqrt
 
 import numpy as np
 from scipy.linalg import eigh
@@ -142,7 +142,7 @@ class DenseBasis:
 
 
 def update_dense(
-    basis, r, g, precisions, n_rows, log_amplitude, log_noise, move_noise, rng,
+    basis, r, g, precisions, n_rows, log_amplitude, log_noise, least_log_noise, rng,
 ):  # fmt: skip
     """Draw g given the partial residuals, its log-amplitude and log σ² moved without it.
 
@@ -154,7 +154,8 @@ def update_dense(
     n_rows : float
         Sum of the sample weights.
     log_amplitude, log_noise : float
-    move_noise : bool
+    least_log_noise : float
+        As in :func:`~skbayesnn.stable.additive.noise.update_noise`.
     rng : numpy.random.Generator
 
     Returns
@@ -171,7 +172,7 @@ def update_dense(
     outside = max(u @ u - (t**2 / basis.squares).sum(), 0.0)
     log_amplitude, log_noise = _move_scales(
         t, basis.squares, outside, rest, n_rest, n_rows, least, log_amplitude, log_noise,
-        move_noise, rng,
+        least_log_noise, rng,
     )  # fmt: skip
     c = least * np.exp(log_noise)
     precision = np.exp(-log_amplitude) + basis.squares / c
@@ -235,7 +236,7 @@ def log_evidence(
 @kernel
 def _move_scales(
     t, squares, outside, rest, n_rest, n_rows, least, log_amplitude, log_noise,
-    move_noise, rng,
+    least_log_noise, rng,
 ):  # fmt: skip
     """Metropolis moves of log a and log σ², three of each."""
     old = log_evidence(t, squares, outside, rest, n_rest, n_rows, least, log_amplitude, log_noise)
@@ -243,8 +244,10 @@ def _move_scales(
         a, s = log_amplitude, log_noise
         if move % 2 == 0:
             a += exp(log(0.05) + rng.random() * log(40.0)) * rng.standard_normal()
-        elif move_noise:
+        elif least_log_noise < inf:
             s = propose_log_noise(s, n_rows, rng)
+            if s < least_log_noise:
+                continue
         else:
             continue
         new = log_evidence(t, squares, outside, rest, n_rest, n_rows, least, a, s)

@@ -44,7 +44,7 @@ def log_likelihood(squares, weights, n_rows, log_noise, degrees, constant):
 
 @kernel
 def update_noise(
-    residuals, weights, n_rows, grid, constants, degrees, log_noise, move_degrees, move_noise,
+    residuals, weights, n_rows, grid, constants, degrees, log_noise, move_degrees, least_log_noise,
     n_moves, precisions, rng,
 ):  # fmt: skip
     """Move κ and log σ² with the precisions integrated out; draw the precisions.
@@ -58,7 +58,9 @@ def update_noise(
         :data:`DEGREES`, and :func:`log_constants`.
     degrees, log_noise : float
         The present values.
-    move_degrees, move_noise : bool
+    move_degrees : bool
+    least_log_noise : float
+        Of σ², or infinite, where σ² is given.
     n_moves : int
     precisions : ndarray of shape (n,)
         Overwritten.
@@ -81,7 +83,11 @@ def update_noise(
             new_place = place + (step if rng.random() < 0.5 else -step)
             if new_place < 0 or new_place >= grid.shape[0]:
                 continue
-            proposal = propose_log_noise(log_noise, n_rows, rng) if move_noise else log_noise
+            proposal = log_noise
+            if least_log_noise < inf:
+                proposal = propose_log_noise(log_noise, n_rows, rng)
+                if proposal < least_log_noise:
+                    continue
             new = log_likelihood(
                 squares, weights, n_rows, proposal, grid[new_place], constants[new_place]
             )

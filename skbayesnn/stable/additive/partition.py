@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skbayesnn.numerics.rounding import rounding_variance
 from skbayesnn.stable.additive.axes import Axis
 from skbayesnn.stable.additive.chain import AT_FIRST, AdditiveChain, AdditiveRecord, AdditiveState
 from skbayesnn.stable.additive.dense import MAX_EXACT, DenseBasis
@@ -107,6 +108,8 @@ class AdditiveCells(Partition):
         Its number of columns.
     rows, y, weights : ndarray
         Distinct rows with their targets, in lexicographic order, and the sum of their weights.
+    least_log_noise : float
+        Log of the variance of rounding, below which σ² is not let: rows of one value ask for none.
     starts, ends : ndarray of int, shape (n_axes,)
         Where each axis has its values in arrays of all, one after the other.
     log_crowd : float
@@ -125,6 +128,8 @@ class AdditiveCells(Partition):
         self.inputs = inputs
         self.rows, self.y, self.weights = _distinct(inputs.scaled(X), y, sample_weight)
         self.n_rows = float(self.weights.sum())
+        rounding = rounding_variance(self.y)
+        self.least_log_noise = np.log(rounding) if rounding else -np.inf
         self.axes = [Axis(x) for x in self.rows.T]
         self.index = np.stack([axis.index for axis in self.axes])
         sizes = np.array([axis.cells.x.size for axis in self.axes])
@@ -189,13 +194,16 @@ class AdditiveCells(Partition):
             if prior.nu is None
             else np.full(n_axes, np.log(prior.nu))
         )
+        log_noise = prior.log_noise
+        if log_noise is None:
+            log_noise = max(rng.uniform(-4.0, 0.0), self.least_log_noise)
         log_variances = self.log_units(alpha, log_nu)
         if alpha < 2.0:
             log_variances += np.abs(rng.normal(size=log_variances.size))
         return AdditiveState(
             alpha=alpha,
             log_nu=log_nu,
-            log_noise=rng.uniform(-4.0, 0.0) if prior.log_noise is None else prior.log_noise,
+            log_noise=log_noise,
             degrees=float(rng.choice(DEGREES)) if prior.degrees is None else prior.degrees,
             log_amplitude=rng.normal(-1.0, 1.0),
             log_variances=log_variances,

@@ -22,7 +22,7 @@ def test_precisions_given_residuals():
     e, weights, p, draws = np.array([0.0, 3.0]), np.array([1.0, 2.0]), np.ones(2), []
     for _ in range(3000):
         update_noise(
-            e, weights, 3.0, DEGREES, log_constants(), 4.0, np.log(0.5), False, False, 3, p, rng
+            e, weights, 3.0, DEGREES, log_constants(), 4.0, np.log(0.5), False, np.inf, 3, p, rng
         )
         draws.append(p.copy())
     for values, w, squared in zip(np.transpose(draws), weights, e**2, strict=True):
@@ -43,7 +43,7 @@ def test_degrees_and_noise_against_a_grid():
     degrees, visits = 4.0, np.zeros(DEGREES.size)
     for _ in range(20000):
         degrees, _ = update_noise(
-            e, ones, 60.0, DEGREES, log_constants(), degrees, 0.0, True, False, 3, p, rng
+            e, ones, 60.0, DEGREES, log_constants(), degrees, 0.0, True, np.inf, 3, p, rng
         )
         visits[np.searchsorted(DEGREES, degrees)] += 1
     # Some 2000 independent draws: a standard error of 0.011 at most.
@@ -66,7 +66,7 @@ def test_rows_of_next_to_no_weight_have_a_precision_that_can_be_divided_by():
     weights = np.where(np.arange(n) % 2, 1.0, 1e-6)
     update_noise(
         rng.standard_normal(n), weights, weights.sum(), DEGREES, log_constants(), 4.0, 0.0,
-        False, False, 1, precisions, rng,
+        False, np.inf, 1, precisions, rng,
     )  # fmt: skip
     assert (precisions > 0).all()
     assert np.isfinite(1.0 / precisions).all()

@@ -143,6 +143,16 @@ def test_of_many_inputs_those_that_vary_have_a_turn_in_each_sweep():
         assert state.spreads.argmax() == 27
 
 
+def test_counts_that_are_mostly_zero_are_not_certain_to_be():
+    """Student's law would put all it has on the zeros, without noise, if it were let."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = np.where(rng.random(200) < 0.8, 0.0, rng.poisson(4.0, 200) + 1.0)
+    model = StableNNRegressor(**QUICK).fit(X[:150], y[:150])
+    assert model.noise_variance_draws_.min() >= (1 - 1e-9) / 12  # of rounding to whole numbers
+    assert model.predict_distribution(X[150:]).logpdf(y[150:]).min() > -30
+
+
 def test_heavy_tails_are_found():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
