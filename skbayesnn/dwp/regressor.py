@@ -246,6 +246,7 @@ class DeepWishartRegressor(
         n_layers: int = 2,
         posterior: Literal["ab-gw", "a-gw", "gw", "dgp"] = "ab-gw",
         own_scale: bool = False,
+        likelihood: Literal["auto", "gaussian", "student_t"] = "auto",
         output: Literal["auto", "exact", "sparse", "inducing"] = "auto",
         n_inducing: int = 100,
         degrees_of_freedom: int | None = None,
@@ -268,6 +269,7 @@ class DeepWishartRegressor(
         self.n_layers = n_layers
         self.posterior = posterior
         self.own_scale = own_scale
+        self.likelihood = likelihood
         self.output = output
         self.n_inducing = n_inducing
         self.degrees_of_freedom = degrees_of_freedom

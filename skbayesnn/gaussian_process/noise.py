@@ -22,13 +22,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import logsumexp
 
 from skbayesnn._validation import location_and_scale
 from skbayesnn.numerics.student_t import MASSES, student_variances
 
 LOG_2PI = np.log(2 * np.pi)
-LOG_MASSES = np.log(MASSES)
 DEGREES = (2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 25.0, 50.0, np.inf)
 """The values that κ can take."""
 FIRST_DEGREES = 5.0
@@ -38,6 +36,10 @@ SKEW_RIDGE = 1.0
 """That of a and b."""
 LEAST_VARIANCE = 1e-3
 """Floor of σ², as a part of the variance that Gaussian noise would have."""
+SURPRISE = 25.0
+"""What that variance is multiplied by for a row of a kind that none of the n rows is, which has the
+probability 1 / (n + 1)."""
+LOG_VARIANCES = -30.0, 30.0
 FOLDS = 3
 ITERATIONS, MORE_ITERATIONS = 40, 15
 LEAST_ROWS = 20
@@ -95,14 +97,17 @@ class NoiseLaw:
         κ.
     shift, skew : float
         a and b.
+    surprise : tuple of two floats
+        Probability and variance of one more Gaussian, which does not depend on the inputs.
     """
 
     features: Features
     slopes: np.ndarray
     floor: float
     degrees: float
-    shift: float = 0.0
-    skew: float = 0.0
+    shift: float
+    skew: float
+    surprise: tuple
 
     def variances(self, X, means):
         """σ² at rows whose predicted means are known.
@@ -118,18 +123,31 @@ class NoiseLaw:
         """
         return self.floor + np.exp(self.features(X, means) @ self.slopes)
 
-    def gaussians(self):
-        """The law for σ = 1: means and variances of Gaussians of probabilities ``MASSES``."""
+    def scaled(self, factor):
+        """The law of this noise times the root of a factor."""
+        slopes = self.slopes.copy()
+        slopes[0] += np.log(factor)
+        chance, variance = self.surprise
+        surprise = chance, factor * variance
+        return replace(self, slopes=slopes, floor=factor * self.floor, surprise=surprise)
+
+    def gaussians(self, X, means):
+        """The law as Gaussians.
+
+        Returns
+        -------
+        chances : ndarray of shape (16,)
+        shifts, variances : ndarray of shape (n, 16)
+        """
         v = student_variances(self.degrees)
-        return self.shift + self.skew * v, v
+        return _gaussians(self.variances(X, means), v, self.shift + self.skew * v, self.surprise)
 
-    def mean_and_variance(self):
-        """Of the law for σ = 1, as a mixture of finitely many Gaussians."""
-        shifts, variances = self.gaussians()
-        mean = MASSES @ shifts
-        return mean, MASSES @ (variances + (shifts - mean) ** 2)
+    def mean_variances(self, X, means):
+        """Variance of the noise at rows, that of finitely many Gaussians."""
+        chances, shifts, variances = self.gaussians(X, means)
+        return variances @ chances + shifts**2 @ chances - (shifts @ chances) ** 2
 
-    def stand_ins(self, X, y, means, spreads, variances=None):
+    def stand_ins(self, X, y, means, spreads):
         """Targets and precisions of the Gaussian noise that stands for this law's, a row.
 
         Parameters
@@ -143,28 +161,39 @@ class NoiseLaw:
         -------
         targets, precisions : ndarray of shape (n,)
         """
-        variances = self.variances(X, means)
-        shifts, v = self.gaussians()
-        logs, chances, _ = _terms(y - means, spreads, variances, shifts, v)
-        precision = chances @ (1.0 / v)
-        std = np.sqrt(variances)
-        return y - std * (self.shift + self.skew / precision), precision / variances
+        chances, shifts, variances = self.gaussians(X, means)
+        posterior = _terms(y - means, spreads, chances, shifts, variances)[1]
+        weighed = posterior / variances
+        precisions = weighed.sum(axis=1)
+        return y - (weighed * shifts).sum(axis=1) / precisions, precisions
 
     def log_densities(self, X, y, means, spreads):
         """Log density of targets where the function is Gaussian; parameters as above."""
-        return _terms(y - means, spreads, self.variances(X, means), *self.gaussians())[0]
+        return _terms(y - means, spreads, *self.gaussians(X, means))[0]
 
 
-def _terms(gaps, spreads, variances, shifts, v):
-    """Log densities (n,), probabilities of the pieces (n, K), and residuals of each piece."""
-    totals = spreads[:, None] + variances[:, None] * v
-    residuals = gaps[:, None] - np.sqrt(variances)[:, None] * shifts
-    terms = LOG_MASSES - 0.5 * (LOG_2PI + np.log(totals) + residuals**2 / totals)
-    logs = logsumexp(terms, axis=1)
-    return logs, np.exp(terms - logs[:, None]), (residuals, totals)
+def _gaussians(squares, v, shifts, surprise):
+    """Probabilities, shifts and variances of all Gaussians, for σ² of each row."""
+    chance, variance = surprise
+    n = len(squares)
+    chances = np.append((1.0 - chance) * MASSES, chance)
+    shifts = np.column_stack([np.sqrt(squares)[:, None] * shifts, np.zeros(n)])
+    return chances, shifts, np.column_stack([squares[:, None] * v, np.full(n, variance)])
 
 
-def loss_and_gradient(theta, design, floor, v, ridge, gaps, spreads, weights):
+def _terms(gaps, spreads, chances, shifts, variances):
+    """Log densities (n,), probabilities of the Gaussians (n, K), residuals and variances."""
+    totals = spreads[:, None] + variances
+    residuals = gaps[:, None] - shifts
+    with np.errstate(divide="ignore"):
+        terms = np.log(chances) - 0.5 * (LOG_2PI + np.log(totals) + residuals**2 / totals)
+    highest = terms.max(axis=1)
+    terms = np.exp(terms - highest[:, None])
+    sums = terms.sum(axis=1)
+    return highest + np.log(sums), terms / sums[:, None], residuals, totals
+
+
+def loss_and_gradient(theta, design, floor, v, surprise, ridge, gaps, spreads, weights):
     """Minus the log posterior density of slopes, a and b, but for a constant, with its gradient.
 
     Parameters
@@ -173,7 +202,8 @@ def loss_and_gradient(theta, design, floor, v, ridge, gaps, spreads, weights):
         Slopes of the log variance, a and b.
     design : ndarray of shape (n, n_features)
     floor : float
-    v : ndarray of shape (K,)
+    v : ndarray of shape (15,)
+    surprise : tuple of two floats
     ridge : ndarray of shape (n_features + 2,)
         Precisions of the normal prior; where it is infinite the parameter is not moved.
     gaps, spreads : ndarray of shape (n,)
@@ -186,16 +216,18 @@ def loss_and_gradient(theta, design, floor, v, ridge, gaps, spreads, weights):
     gradient : ndarray of shape (n_features + 2,)
     """
     free = np.isfinite(ridge)
-    own = np.exp(np.clip(design @ theta[:-2], -30.0, 30.0))
-    variances = floor + own
-    std = np.sqrt(variances)
+    own = np.exp(np.clip(design @ theta[:-2], *LOG_VARIANCES))
+    squares = floor + own
     shifts = theta[-2] + theta[-1] * v
-    logs, chances, (residuals, totals) = _terms(gaps, spreads, variances, shifts, v)
-    pulls = chances * residuals / totals
-    widths = 0.5 * chances * ((residuals / totals) ** 2 - 1.0 / totals)
-    d_variances = widths @ v + 0.5 / std * (pulls @ shifts)
+    given = _gaussians(squares, v, shifts, surprise)
+    logs, posterior, residuals, totals = (part for part in _terms(gaps, spreads, *given))
+    pulls = (posterior * residuals / totals)[:, :-1]
+    ratios = (residuals / totals)[:, :-1]
+    widths = 0.5 * posterior[:, :-1] * (ratios**2 - 1.0 / totals[:, :-1])
+    std = np.sqrt(squares)
+    d_squares = widths @ v + 0.5 / std * (pulls @ shifts)
     d_shift, d_skew = std * pulls.sum(axis=1), std * (pulls @ v)
-    slopes = design.T @ (weights * d_variances * own)
+    slopes = design.T @ (weights * d_squares * own)
     gradient = -np.concatenate([slopes, [weights @ d_shift, weights @ d_skew]])
     prior = np.where(free, ridge, 0.0) * theta
     loss = -(weights @ logs) + 0.5 * prior @ theta
@@ -206,76 +238,107 @@ class _Rows:
     """Rows that were left out, and laws of them."""
 
     def __init__(self, X, y, means, spreads, weights, least):
-        self.data = y - means, spreads, weights
+        self.data, self.n = (y - means, spreads, weights), len(y)
+        # Equal rows stay together, and so the numbers of the groups do not depend on how many.
+        rows = np.column_stack([X, y])
+        self.fold = np.unique(rows, axis=0, return_inverse=True)[1].ravel() % FOLDS
         self.features = Features.of(X, means, weights)
         self.design = self.features(X, means)
         start = np.log(max(weights @ (self.data[0] ** 2) / weights.sum(), 1e-12))
-        self.gaussian = self._maximise(
-            np.array([start, 0.0, 0.0]), np.ones((len(y), 1)), 0.0, np.inf, self._ridge(1, np.inf),
-            slice(None), ITERATIONS,
+        self.gaussian = Shape(True, np.inf, False, np.inf, np.array([start, 0.0, 0.0]), 0.0)
+        self.gaussian = self.fitted(self.gaussian)[0]
+        self.variance = float(np.exp(self.gaussian.theta[0]))
+        self.floor = max(LEAST_VARIANCE * self.variance, least)
+        self.surprise = 1.0 / (1.0 + weights.sum()), SURPRISE * self.variance
+
+    def fitted(self, shape, rows=slice(None), max_iter=ITERATIONS):
+        """The shape with the best parameters for these rows, and its loss."""
+        found = minimize(
+            loss_and_gradient, shape.theta, (*self._given(shape, rows), shape.ridges(),
+            *(part[rows] for part in self.data)), jac=True, method="L-BFGS-B",
+            options={"maxiter": max_iter},
         )  # fmt: skip
-        self.floor = max(LEAST_VARIANCE * float(np.exp(self.gaussian.x[0])), least)
+        return replace(shape, theta=found.x), found.fun
 
-    @staticmethod
-    def _ridge(n_features, ridge, skewed=False):
-        skews = np.full(2, SKEW_RIDGE if skewed else np.inf)
-        return np.concatenate([[0.0], np.full(n_features - 1, ridge), skews])
+    def _given(self, shape, rows):
+        design = self.design[rows, : len(shape.theta) - 2]
+        surprise = self.surprise if shape.floor else (0.0, 1.0)
+        return design, shape.floor, student_variances(shape.degrees), surprise
 
-    def _maximise(self, start, design, floor, degrees, ridge, rows, max_iter):
-        given = design[rows], floor, student_variances(degrees), ridge
-        return minimize(
-            loss_and_gradient, start, (*given, *(part[rows] for part in self.data)), jac=True,
-            method="L-BFGS-B", options={"maxiter": max_iter},
-        )  # fmt: skip
-
-    def _of(self, design, theta, degrees, floor, rows):
-        """Log densities of rows."""
-        gaps, spreads, _ = (part[rows] for part in self.data)
-        variances = floor + np.exp(np.clip(design[rows] @ theta[:-2], -30.0, 30.0))
-        v = student_variances(degrees)
-        return _terms(gaps, spreads, variances, theta[-2] + theta[-1] * v, v)[0]
-
-    def learn(self, constant, ridge, skewed, start=None, degrees=FIRST_DEGREES):
+    def learn(self, shape):
         """The best slopes, a, b and κ, which is looked for from where it is."""
-        design = self.design[:, :1] if constant else self.design
-        ridges = self._ridge(design.shape[1], ridge, skewed)
-        if start is None:
-            start = np.zeros(design.shape[1] + 2)
-            start[0] = self.gaussian.x[0]
         tried = {}
 
         def at(place, begin):
             if place not in tried:
-                tried[place] = self._maximise(
-                    begin, design, self.floor, DEGREES[place], ridges, slice(None), ITERATIONS
-                )
-            return tried[place].fun
+                known = replace(begin, degrees=DEGREES[place])
+                tried[place] = self.fitted(known)
+            return tried[place][1]
 
-        place = DEGREES.index(degrees)
-        at(place, start)
+        place = DEGREES.index(shape.degrees)
+        at(place, shape)
         for step in (1, -1):
             while 0 <= place + step < len(DEGREES) and (
-                at(place + step, tried[place].x) < tried[place].fun
+                at(place + step, tried[place][0]) < tried[place][1]
             ):
                 place += step
-        return tried[place], DEGREES[place], design, ridges
+        return tried[place][0]
 
-    def left_out(self, found, degrees, design, ridges, floor):
+    def left_out(self, shape):
         """Log densities of all rows by laws that were learned without theirs; κ is not."""
-        n = len(design)
-        out = np.empty(n)
-        for fold in range(FOLDS):
-            other = np.arange(n) % FOLDS == fold
-            own = self._maximise(
-                found.x, design, floor, degrees, ridges, ~other, MORE_ITERATIONS
-            )
-            out[other] = self._of(design, own.x, degrees, floor, other)
-        return out
+        logs = np.empty(self.n)
+        gaps, spreads, _ = self.data
+        for k in range(FOLDS):
+            other = self.fold == k
+            own = self.fitted(shape, ~other, MORE_ITERATIONS)[0]
+            design, floor, v, surprise = self._given(own, other)
+            squares = floor + np.exp(np.clip(design @ own.theta[:-2], *LOG_VARIANCES))
+            given = _gaussians(squares, v, own.theta[-2] + own.theta[-1] * v, surprise)
+            logs[other] = _terms(gaps[other], spreads[other], *given)[0]
+        return logs
 
-    def law(self, constant, found, degrees):
-        features = replace(self.features, constant=constant)
-        slopes, shift, skew = found.x[:-2].copy(), *map(float, found.x[-2:])
-        return NoiseLaw(features, slopes, self.floor, degrees, shift, skew)
+    def begin(self, constant, ridge):
+        """A shape to learn from."""
+        n_slopes = 1 if constant else self.design.shape[1]
+        theta = np.zeros(n_slopes + 2)
+        theta[0] = self.gaussian.theta[0]
+        return Shape(constant, ridge, False, FIRST_DEGREES, theta, self.floor)
+
+    def law(self, shape):
+        """What predicts."""
+        features = replace(self.features, constant=shape.constant)
+        slopes, shift, skew = shape.theta[:-2].copy(), *map(float, shape.theta[-2:])
+        return NoiseLaw(features, slopes, self.floor, shape.degrees, shift, skew, self.surprise)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What kind of law, and its parameters.
+
+    Attributes
+    ----------
+    constant : bool
+        Whether σ is.
+    ridge : float
+        Precision of the prior of the slopes.
+    skewed : bool
+    degrees : float
+    theta : ndarray of shape (n_slopes + 2,)
+    floor : float
+        Zero for a Gaussian alone.
+    """
+
+    constant: bool
+    ridge: float
+    skewed: bool
+    degrees: float
+    theta: np.ndarray
+    floor: float
+
+    def ridges(self):
+        """Precisions of the prior of all parameters."""
+        skews = np.full(2, SKEW_RIDGE if self.skewed else np.inf)
+        return np.concatenate([[0.0], np.full(len(self.theta) - 3, self.ridge), skews])
 
 
 def least_variance(y):
@@ -297,7 +360,7 @@ def least_variance(y):
     return float(np.median(np.diff(values)) ** 2 / 12.0)
 
 
-def choose_law(X, y, means, spreads, weights, *, gaussian=True):
+def choose_law(X, y, means, spreads, weights, *, gaussian=True, like=None):
     """The law of the noise that predicts rows best that neither it nor the function was told.
 
     A Gaussian of one variance, Student's t of one scale, and with a scale that depends on the
@@ -315,39 +378,38 @@ def choose_law(X, y, means, spreads, weights, *, gaussian=True):
         How many rows each stands for.
     gaussian : bool, default=True
         Whether a Gaussian of one variance may be the answer.
+    like : Shape, optional
+        That of the law, where it was chosen before.
 
     Returns
     -------
     law : NoiseLaw or None
         None for a Gaussian.
+    shape : Shape
     variance : float
         Of Gaussian noise, if it is that.
     """
     rows = _Rows(X, y, means, spreads, weights, least_variance(y))
-    variance = float(np.exp(rows.gaussian.x[0]))
-    if len(y) < LEAST_ROWS and gaussian:
-        return None, variance
-    total = weights.sum()
+    if like is not None:
+        shape = rows.learn(replace(like, floor=rows.floor))
+        return rows.law(shape), shape, rows.variance
+    if gaussian and len(y) < LEAST_ROWS:
+        return None, rows.gaussian, rows.variance
     best = None
-    # The offset of a and b would be seen twice by a table of one row.
-    candidates = [(True, np.inf)] + [(False, ridge) for ridge in RIDGES]
-    degrees = FIRST_DEGREES
-    for skewed in (False, True):
-        for constant, ridge in candidates:
-            start = None if best is None or not skewed else best[2][0].x
-            learned = rows.learn(constant, ridge, skewed, start, degrees)
-            logs = rows.left_out(*learned, rows.floor)
-            if best is None or weights @ logs > weights @ best[0]:
-                best = logs, (constant, ridge, skewed), learned
-        candidates, degrees = [best[1][:2]], best[2][1]
-    logs, (constant, _, _), (found, degrees, *_) = best
+    for constant, ridge in [(True, np.inf)] + [(False, ridge) for ridge in RIDGES]:
+        best = _better(rows, best, rows.begin(constant, ridge))
+    best = _better(rows, best, replace(best[1], skewed=True))
+    logs, shape, _ = best
     if gaussian:
-        design = rows.design[:, :1]
-        ridges = rows._ridge(1, np.inf)
-        known = rows.left_out(rows.gaussian, np.inf, design, ridges, 0.0)
-        gains = logs - known
+        gains, total = logs - rows.left_out(rows.gaussian), weights.sum()
         mean = weights @ gains / total
-        error = np.sqrt(weights @ (gains - mean) ** 2 / total / total)
-        if not mean > error:
-            return None, variance
-    return rows.law(constant, found, degrees), variance
+        if not mean * total > np.sqrt(weights @ (gains - mean) ** 2):
+            return None, rows.gaussian, rows.variance
+    return rows.law(shape), shape, rows.variance
+
+
+def _better(rows, best, shape):
+    shape = rows.learn(shape)
+    logs = rows.left_out(shape)
+    score = rows.data[2] @ logs
+    return (logs, shape, score) if best is None or score > best[2] else best
