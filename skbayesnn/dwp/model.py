@@ -46,6 +46,8 @@ class Model:
     posterior : str
     own_scale : bool
         Whether the posterior has a scale matrix of its own.
+    likelihood : {"gaussian", "student_t", "auto"}, default="gaussian"
+        What the noise of a single target may be.
     generators : list of at least three numpy.random.Generator
         For the start, the training, and the draws that predictions mix.
 
@@ -58,6 +60,8 @@ class Model:
         Of the prior of the inverse length scales.
     generator : numpy.random.Generator
         For training.
+    law : NoiseLaw or None
+        Of noise that is not one Gaussian, where the noise variance is ``unit``.
     output : InducingOutput, ExactOutput or SparseOutput
         Predicts; of the time of :meth:`freeze`.
     settings : SettingsOutput or None
@@ -68,7 +72,8 @@ class Model:
 
     def __init__(
         self, scales, X, Y, weights, plan, generators, *,
-        n_layers, degrees_of_freedom, posterior, own_scale, n_posterior_draws, likelihood="gaussian",
+        n_layers, degrees_of_freedom, posterior, own_scale, n_posterior_draws,
+        likelihood="gaussian",
     ):  # fmt: skip
         self.scales = scales
         self.sizes = a = LayerSizes(
@@ -128,10 +133,13 @@ class Model:
             self.kind, self.rows = InducingOutput, ()
 
     def learn_noise(self, X, Y, weights, workers=ALONE):
-        """Choose and learn the law of the noise, and see these rows accordingly."""
+        """Choose and learn the law of the noise, and see these rows accordingly.
+
+        Parameters are as in :meth:`condition_on`, which has seen the same rows.
+        """
         if self.laws == "gaussian":
             return
-        trained, shape = self.parameters["log_noise"][0], None
+        shape, wider = None, None
         some = some_rows(len(X), self.generator)
         for _ in range(LAST_ROUNDS):
             if self.kind is InducingOutput:
@@ -149,11 +157,25 @@ class Model:
                 self.law = None
                 self._see(X, Y, weights)
                 return
+            if wider is None:
+                wider = max(1.0, self._noise_beside(given, variance))
+            law = law.scaled(wider)
             seen = seen_through(law, X, Y[:, 0], *moments, weights)
             self.law, self.unit = law, seen.unit
             self.parameters["log_noise"][:] = np.log(seen.unit)
             self._see(X, seen.targets, seen.weights)
             self.mean_noise = weights @ law.mean_variances(X, moments[0]) / weights.sum()
+
+    def _noise_beside(self, given, variance):
+        """Noise variance that training found, over that of rows left out of the output.
+
+        The hidden layers have seen those rows: with their flexibility errors look smaller than
+        those of new rows are.
+        """
+        trained = np.exp(self.parameters["log_noise"][0])
+        if self.law is None:
+            return trained / variance
+        return 1.0 / self.law.scaled(trained / self.unit).best_factor(*given)
 
     def _see(self, X, Y, weights):
         """Condition on these rows, through the same points where there are any."""

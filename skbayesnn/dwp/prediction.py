@@ -84,7 +84,6 @@ class _Output:
             samples[:, columns] = mean[:, None] + factor @ normal[:, columns]
         return samples
 
-
     def left_out(self, n_draws, workers=ALONE):
         """Mean and variance of the function of the first target at each row, given all others.
 
@@ -291,7 +290,6 @@ class ExactOutput(_RowsOutput):
             roots.append(inverse(factor))
         return features, weights, roots
 
-
     def _leverages(self, d, parameters, noise):
         """Fitted values, one minus the part of each row in its own, and what is not explained."""
         _, weights, roots = self._draw(d)
@@ -331,7 +329,7 @@ class SparseOutput(_RowsOutput):
             fitted[part] = scores @ (totals[:, 0] / (values + own))
             squares = scores**2
             kept[part] = 1.0 - squares @ (1.0 / (values + own)) * self.weights[part]
-            rest[part] = np.maximum(np.exp(log_height) - squares.sum(axis=1) , 0.0)
+            rest[part] = np.maximum(np.exp(log_height) - squares.sum(axis=1), 0.0)
         return fitted, kept, rest
 
     def _condition(self, features, parameters):

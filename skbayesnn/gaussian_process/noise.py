@@ -21,7 +21,7 @@ given all other rows, by maximum likelihood with ridge priors.
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import minimize, minimize_scalar
 
 from skbayesnn._validation import location_and_scale
 from skbayesnn.numerics.student_t import MASSES, student_variances
@@ -146,6 +146,26 @@ class NoiseLaw:
         """Variance of the noise at rows, that of finitely many Gaussians."""
         chances, shifts, variances = self.gaussians(X, means)
         return variances @ chances + shifts**2 @ chances - (shifts @ chances) ** 2
+
+    def best_factor(self, X, y, means, spreads, weights):
+        """What :meth:`scaled` has to be given for the law to fit these rows best.
+
+        Parameters
+        ----------
+        X, y, means, spreads, weights
+            As :func:`choose_law` has them.
+
+        Returns
+        -------
+        factor : float
+            Between exp(−3) and exp(3).
+        """
+
+        def loss(log_factor):
+            law = self.scaled(np.exp(log_factor))
+            return -(weights @ law.log_densities(X, y, means, spreads))
+
+        return float(np.exp(minimize_scalar(loss, bounds=(-3.0, 3.0), method="bounded").x))
 
     def stand_ins(self, X, y, means, spreads):
         """Targets and precisions of the Gaussian noise that stands for this law's, a row.
