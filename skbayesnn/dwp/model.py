@@ -227,6 +227,7 @@ class Model:
             "inducing_inputs_": p["inducing"] * scales.X_scale + scales.X_offset,
         }
         if p["log_noise"].size:
+            out["likelihood_"] = "gaussian" if self.law is None else "student_t"
             variances = np.exp(p["log_noise"])
             if self.law is not None:
                 variances = variances / self.unit * self.mean_noise

@@ -36,12 +36,16 @@ SKEW_RIDGE = 1.0
 """That of a and b."""
 LEAST_VARIANCE = 1e-3
 """Floor of σ², as a part of the variance that Gaussian noise would have."""
+COMPLICATION = 3.0
+"""Nats by which all rows together have to favour a scale that depends on inputs, or skewness."""
 SURPRISE = 25.0
 """What that variance is multiplied by for a row of a kind that none of the n rows is, which has the
 probability 1 / (n + 1)."""
 LOG_VARIANCES = -30.0, 30.0
 FOLDS = 3
 ITERATIONS, MORE_ITERATIONS = 40, 15
+NOTHING = 1e-12
+"""Where the noise variance is below this part of one, there is no noise to have a law."""
 LEAST_ROWS = 20
 """With fewer that differ nothing but a Gaussian is considered."""
 
@@ -386,7 +390,8 @@ def choose_law(X, y, means, spreads, weights, *, gaussian=True, like=None):
     A Gaussian of one variance, Student's t of one scale, and with a scale that depends on the
     inputs (with either of :data:`RIDGES`), the best of these with skewness too. Each is learned
     without a third of the rows in turn, and the mean log density of that third is what they are
-    compared by. A law is taken in the place of the Gaussian if it leads by a standard error.
+    compared by, less :data:`COMPLICATION` for a scale that depends on inputs, and for skewness. A
+    law is taken in the place of the Gaussian if it leads by a standard error.
 
     Parameters
     ----------
@@ -410,20 +415,22 @@ def choose_law(X, y, means, spreads, weights, *, gaussian=True, like=None):
         Of Gaussian noise, if it is that.
     """
     rows = _Rows(X, y, means, spreads, weights, least_variance(y))
+    few = gaussian and len(y) < LEAST_ROWS
+    if few or rows.variance < NOTHING * max(float(np.var(y)), 1.0):
+        return None, rows.gaussian, rows.variance
     if like is not None:
         shape = rows.learn(replace(like, floor=rows.floor))
         return rows.law(shape), shape, rows.variance
-    if gaussian and len(y) < LEAST_ROWS:
-        return None, rows.gaussian, rows.variance
     best = None
     for constant, ridge in [(True, np.inf)] + [(False, ridge) for ridge in RIDGES]:
         best = _better(rows, best, rows.begin(constant, ridge))
     best = _better(rows, best, replace(best[1], skewed=True))
-    logs, shape, _ = best
+    logs, shape, score = best
     if gaussian:
-        gains, total = logs - rows.left_out(rows.gaussian), weights.sum()
-        mean = weights @ gains / total
-        if not mean * total > np.sqrt(weights @ (gains - mean) ** 2):
+        known = rows.left_out(rows.gaussian)
+        gains = logs - known
+        error = np.sqrt(weights @ (gains - weights @ gains / weights.sum()) ** 2)
+        if not score - weights @ known > error:
             return None, rows.gaussian, rows.variance
     return rows.law(shape), shape, rows.variance
 
@@ -431,5 +438,5 @@ def choose_law(X, y, means, spreads, weights, *, gaussian=True, like=None):
 def _better(rows, best, shape):
     shape = rows.learn(shape)
     logs = rows.left_out(shape)
-    score = rows.data[2] @ logs
+    score = rows.data[2] @ logs - COMPLICATION * ((not shape.constant) + shape.skewed)
     return (logs, shape, score) if best is None or score > best[2] else best
