@@ -20,7 +20,7 @@ from skbayesnn.dwp.prediction import BLOCK, ExactOutput, InducingOutput, SparseO
 from skbayesnn.dwp.pseudo_observations import start_output
 from skbayesnn.dwp.sizes import LayerSizes, draw_noise
 from skbayesnn.dwp.start import start
-from skbayesnn.gaussian_process.noise import choose_law
+from skbayesnn.gaussian_process.learned_noise import choose_law
 from skbayesnn.numerics.workers import ALONE
 from skbayesnn.predictive import PredictiveMixture, linear_pool
 from skbayesnn.training.unseen import draws_where_unseen, where_unseen

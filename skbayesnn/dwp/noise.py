@@ -22,7 +22,7 @@ from scipy.linalg import LinAlgError, lapack
 from skbayesnn.gaussian_process.evidence import JITTER, search
 from skbayesnn.gaussian_process.factors import cholesky
 from skbayesnn.gaussian_process.kernels import squared_exponential
-from skbayesnn.gaussian_process.noise import choose_law
+from skbayesnn.gaussian_process.learned_noise import choose_law
 
 START_ROUNDS, START_ITERATIONS = 3, 20
 """Turns of the law and the settings of the Gaussian process, and steps of a search for these."""

@@ -231,15 +231,15 @@ class DeepWishartRegressor(
     Student-t noise is y − f(x) = σ(x) (a + b v + √v z), with z standard normal and 1/v a Gamma
     variable of mean one, shape and rate half the degrees of freedom. In predictions the law of v is
     fifteen values, and one more Gaussian of five times the deviation has a probability of
-    1 / (n + 1): n rows without a surprise do not exclude one. Given v, a row has Gaussian noise of a
-    variance of its own, so that training and conditioning are those of weighted rows. The law and a
-    Gaussian process take turns at the start; after training the law is learned anew, by the log
-    density of each row given what the output layer predicts from all others. Where that gives less
-    noise than training found, its scale is enlarged to that: the hidden layers have seen all rows.
-    "auto" learns laws without a third of the rows in turn: Student-t noise of one scale, with a
-    scale that depends on the inputs, and skewed. It takes the best of them for the Gaussian if the
+    1 / (n + 1): n rows without a surprise do not exclude one. Given v, a row has Gaussian noise of
+    a variance of its own, so that training and conditioning are those of weighted rows. The law
+    and a Gaussian process take turns at the start. After training the law is learned anew, by the
+    log density of each row given what the output layer predicts from all others. Where that gives
+    less noise than training found, its scale is enlarged to that: the hidden layers have seen all
+    rows. "auto" learns laws without a third of the rows in turn: Student-t noise of one scale, with
+    a scale that depends on the inputs, and skewed. The best of them replaces the Gaussian if the
     log density of the rows that were left out is higher by a standard error, and by three nats more
-    for a scale that depends on inputs and for skewness. Below 20 rows it takes the Gaussian.
+    for a scale that depends on inputs and for skewness. Below 20 rows it is the Gaussian.
 
     Where intervals fail on synthetic tables of some hundred rows: up to half a range outside the
     rows, 90 % intervals covered 0.62 and 0.85 on two of eight tables, in one of which the function

@@ -6,13 +6,12 @@ from scipy import stats
 from scipy.integrate import quad
 from scipy.optimize import check_grad
 
-from skbayesnn.gaussian_process.noise import (
-    Features,
-    NoiseLaw,
+from skbayesnn.gaussian_process.learned_noise import (
     choose_law,
     least_variance,
     loss_and_gradient,
 )
+from skbayesnn.gaussian_process.noise import Features, NoiseLaw
 from skbayesnn.numerics.student_t import MASSES, student_variances
 
 
