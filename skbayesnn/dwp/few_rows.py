@@ -231,6 +231,16 @@ class SettingsOutput:
             parameters["log_noise"][:] = settings[p + 1 :]
             self.processes.append(ExactOutput(sizes, theta, noise, X, Y, weights))
 
+    @property
+    def noise(self):
+        """Noise variance of the first target in each setting."""
+        return np.exp(self.log_noise[:, 0])
+
+    def functions(self, X):
+        """Mean and variance of the function of the first target; (n_settings, n_new)."""
+        parts = [process.predict(X) for process in self.processes]
+        return tuple(np.concatenate(each)[:, 0] for each in zip(*parts, strict=True))
+
     def predict(self, X):
         """Mean and variance of the targets, noise included.
 
@@ -248,7 +258,7 @@ class SettingsOutput:
         return means, variances + np.exp(self.log_noise)[:, :, None]
 
     def sample(self, X, generator, n_samples):
-        """Joint draws of the first target, noise included, each from a process chosen by chance.
+        """Joint draws of the function of the first target, each of a process chosen by chance.
 
         Parameters
         ----------
@@ -260,12 +270,12 @@ class SettingsOutput:
         Returns
         -------
         samples : ndarray of shape (n_new, n_samples)
+        noise : ndarray of shape (n_samples,)
+            Noise variance of the process of each.
         """
         samples = np.empty((len(X), n_samples))
         chosen = generator.integers(len(self.processes), size=n_samples)
         for i in np.unique(chosen):
             columns = np.flatnonzero(chosen == i)
-            drawn = self.processes[i].sample(X, generator, len(columns))
-            noise = generator.standard_normal(drawn.shape)
-            samples[:, columns] = drawn + np.exp(0.5 * self.log_noise[i, 0]) * noise
-        return samples
+            samples[:, columns] = self.processes[i].sample(X, generator, len(columns))
+        return samples, self.noise[chosen]

@@ -46,12 +46,17 @@ class Training:
         tasks = CallbackTasks(self, X, shown, plan.n_epochs, self._fitted_so_far)
         self.loss_curve_, self.validation_scores_, self.n_iter_ = [], [], 0
         with Workers(self.n_jobs) as workers:
-            self._train(plan, rows, held_out, generators[4], tasks, workers)
+            self._train(plan, self._model.seen, held_out, generators[4], tasks, workers)
         self.n_samples_seen_ = _number(rows[2].sum())
         self._adam = None  # a stream that goes on from here starts with fresh moments
-        if plan.output == "sparse" or held_out is not None:
-            with Workers(self.n_jobs) as workers:
+        with Workers(self.n_jobs) as workers:
+            if held_out is not None:
                 self._model.condition_on(*everything, plan.output, workers)
+            elif plan.output == "sparse":
+                self._model.condition_on(*self._model.seen, plan.output, workers)
+            if labels is None:
+                self._model.learn_noise(*everything, workers)
+        self._model.seen = None  # rows are kept by an output that predicts from them
         if labels is None:  # regression
             self._model.add_other_laws(*everything, generators[5:])
         self._publish()
@@ -93,7 +98,7 @@ class Training:
         if first:
             generators = spawn_generators(self.random_state, 5)
             self._y_ndim = y.ndim
-            self._model = self._start(scales, rows, plan, generators)
+            self._model = self._start(scales, rows, plan, generators, stream=True)
             self.loss_curve_, self.validation_scores_, self.n_iter_ = [], [], 0
             self.n_samples_seen_, self._adam = 0, None
         else:
@@ -130,7 +135,7 @@ class Training:
         """Class numbers to spread evenly over the rows held out; None without classes."""
         return None
 
-    def _start(self, scales, rows, plan, generators):
+    def _start(self, scales, rows, plan, generators, stream=False):
         return Model(
             scales, *rows, plan, generators,
             n_layers=self.n_layers,
@@ -138,6 +143,7 @@ class Training:
             posterior=self.posterior,
             own_scale=getattr(self, "own_scale", False),
             n_posterior_draws=self.n_posterior_draws,
+            likelihood="gaussian" if stream else getattr(self, "likelihood", "gaussian"),
         )  # fmt: skip
 
     def _publish(self):

@@ -4,6 +4,7 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from skbayesnn.dwp.collapsed import collapsed_loss_and_gradient
+from skbayesnn.dwp.noise import fewer
 from skbayesnn.dwp.objective import loss_and_gradient
 from skbayesnn.dwp.prediction import ExactOutput, InducingOutput, SparseOutput
 from skbayesnn.dwp.sites import Sites
@@ -63,7 +64,7 @@ class Inference(GradientModel):
         late=0.02, annealed=0.1, held_out=None, workers=ALONE,
     ):  # fmt: skip
         sizes, theta, generator = model.sizes, model.theta, model.generator
-        self.prior_scale = model.prior_scale
+        self.prior_scale, self.law, self.unit = model.prior_scale, model.law, model.unit
         blocks = {name: int(np.prod(s)) for name, s in sizes.shapes().items()}
         blocks = {k: size for k, size in blocks.items() if size}
         rates = dict.fromkeys(blocks, self.rate)
@@ -130,6 +131,10 @@ class Inference(GradientModel):
         X, Y, _ = self.held_out
         means, variances = self.output(self.score_noise).predict(X, self.workers)
         log_noise = self.sizes.views(self.theta)["log_noise"]
+        if self.law is not None:
+            law = self.law.scaled(np.exp(log_noise[0]) / self.unit)
+            (mean,), (variance,) = fewer(means[:, 0], variances[:, 0], 1)
+            return law.log_densities(X, Y[:, 0], mean, variance)
         return self.sizes.law.log_densities(means, variances, Y, log_noise, self.score_noise.nodes)
 
 

@@ -7,17 +7,28 @@ import numpy as np
 from skbayesnn.dwp.elsewhere import Elsewhere
 from skbayesnn.dwp.few_rows import SettingsOutput, chance_of_settings
 from skbayesnn.dwp.likelihoods import PREDICTION_NODES, TRAINING_NODES
+from skbayesnn.dwp.noise import (
+    LAST_DRAWS,
+    LAST_ROUNDS,
+    fewer,
+    seen_through,
+    some_rows,
+    with_noise,
+)
 from skbayesnn.dwp.plan import SPARSE_ROWS
 from skbayesnn.dwp.prediction import BLOCK, ExactOutput, InducingOutput, SparseOutput
 from skbayesnn.dwp.pseudo_observations import start_output
 from skbayesnn.dwp.sizes import LayerSizes, draw_noise
 from skbayesnn.dwp.start import start
+from skbayesnn.gaussian_process.learned_noise import choose_law
 from skbayesnn.numerics.workers import ALONE
-from skbayesnn.predictive import linear_pool
+from skbayesnn.predictive import PredictiveMixture, linear_pool
 from skbayesnn.training.unseen import draws_where_unseen, where_unseen
 
 MOST_FREEDOM = 20
 """Degrees of freedom at most where they are not given: of a hundred inputs few matter."""
+MOST_GROUPS = 10
+"""Of draws of the hidden layers, where each is seen with several Gaussians of the noise."""
 
 
 class Model:
@@ -35,6 +46,8 @@ class Model:
     posterior : str
     own_scale : bool
         Whether the posterior has a scale matrix of its own.
+    likelihood : {"gaussian", "student_t", "auto"}, default="gaussian"
+        What the noise of a single target may be.
     generators : list of at least three numpy.random.Generator
         For the start, the training, and the draws that predictions mix.
 
@@ -47,6 +60,8 @@ class Model:
         Of the prior of the inverse length scales.
     generator : numpy.random.Generator
         For training.
+    law : NoiseLaw or None
+        Of noise that is not one Gaussian, where the noise variance is ``unit``.
     output : InducingOutput, ExactOutput or SparseOutput
         Predicts; of the time of :meth:`freeze`.
     settings : SettingsOutput or None
@@ -58,6 +73,7 @@ class Model:
     def __init__(
         self, scales, X, Y, weights, plan, generators, *,
         n_layers, degrees_of_freedom, posterior, own_scale, n_posterior_draws,
+        likelihood="gaussian",
     ):  # fmt: skip
         self.scales = scales
         self.sizes = a = LayerSizes(
@@ -72,8 +88,16 @@ class Model:
         )
         self.theta = np.zeros(a.size())
         exact = plan.output == "exact"
-        begun = start(a, self.parameters, X, Y, weights, generators[0], exact=exact)
-        self.prior_scale, self.found = begun[1:]
+        self.laws = likelihood if a.n_targets == 1 else "gaussian"
+        _, self.prior_scale, self.found, seen, self.law = start(
+            a, self.parameters, X, Y, weights, generators[0], exact=exact, laws=self.laws
+        )
+        self.seen = (X, Y, weights) if seen is None else (X, seen.targets, seen.weights)
+        self.unit, self.mean_noise = 1.0, 1.0
+        if seen is not None:
+            self.unit = seen.unit
+            variances = self.law.mean_variances(X, seen.targets[:, 0])
+            self.mean_noise = weights @ variances / weights.sum()
         self.generator = generators[1]
         n_draws = n_posterior_draws if n_layers else 1
         n_nodes = max(TRAINING_NODES, PREDICTION_NODES // n_draws)
@@ -81,7 +105,7 @@ class Model:
         self.kind, self.rows = InducingOutput, ()
         self.chance, self.settings, self.elsewhere = 0.0, None, None
         if exact:
-            self.condition_on(X, Y, weights, "exact")
+            self.condition_on(*self.seen, "exact")
 
     @property
     def parameters(self):
@@ -108,6 +132,59 @@ class Model:
             start_output(self.sizes, self.parameters, *rows, self.generator)
             self.kind, self.rows = InducingOutput, ()
 
+    def learn_noise(self, X, Y, weights, workers=ALONE):
+        """Choose and learn the law of the noise, and see these rows accordingly.
+
+        Parameters are as in :meth:`condition_on`, which has seen the same rows.
+        """
+        if self.laws == "gaussian":
+            return
+        shape, wider = None, None
+        some = some_rows(len(X), self.generator)
+        for _ in range(LAST_ROUNDS):
+            if self.kind is InducingOutput:
+                parts = [part[:, 0] for part in self._make_output().predict(X, workers)]
+                moments = (part[0] for part in fewer(*parts, 1))
+            else:
+                output = self.kind(self.sizes, self.theta, self.noise, *self.rows, copies=weights)
+                moments = output.left_out(LAST_DRAWS, workers)
+            moments = list(moments)
+            given = [part[some] for part in (X, Y[:, 0], *moments, weights)]
+            law, shape, variance = choose_law(*given, gaussian=self.laws == "auto", like=shape)
+            if law is None:
+                if self.law is not None:
+                    self.parameters["log_noise"][:] = np.log(variance)
+                self.law = None
+                self._see(X, Y, weights)
+                return
+            if wider is None:
+                wider = max(1.0, self._noise_beside(given, variance))
+            law = law.scaled(wider)
+            seen = seen_through(law, X, Y[:, 0], *moments, weights)
+            self.law, self.unit = law, seen.unit
+            self.parameters["log_noise"][:] = np.log(seen.unit)
+            self._see(X, seen.targets, seen.weights)
+            self.mean_noise = weights @ law.mean_variances(X, moments[0]) / weights.sum()
+
+    def _noise_beside(self, given, variance):
+        """Noise variance that training found, over that of rows left out of the output.
+
+        The hidden layers have seen those rows: with their flexibility errors look smaller than
+        those of new rows are.
+        """
+        trained = np.exp(self.parameters["log_noise"][0])
+        if self.law is None:
+            return trained / variance
+        return 1.0 / self.law.scaled(trained / self.unit).best_factor(*given)
+
+    def _see(self, X, Y, weights):
+        """Condition on these rows, through the same points where there are any."""
+        if self.kind is not InducingOutput:
+            self.rows = X, Y, weights, *self.rows[3:]
+        else:
+            rows = X, Y, weights, weights.sum()
+            start_output(self.sizes, self.parameters, *rows, self.generator)
+
     def add_other_laws(self, X, Y, weights, generators):
         """Let draws of all settings take part in predictions, and another law away from the rows.
 
@@ -124,6 +201,9 @@ class Model:
     def leave_rows(self):
         """Predict from the inducing points; put there what another output knows of its rows."""
         self.chance, self.settings, self.elsewhere = 0.0, None, None
+        if self.law is not None:  # a stream has Gaussian noise
+            self.parameters["log_noise"] += np.log(self.mean_noise / self.unit)
+            self.law, self.laws = None, "gaussian"
         if self.kind is not InducingOutput:
             self.condition_on(*self.rows[:3], "inducing")
 
@@ -147,20 +227,41 @@ class Model:
             "inducing_inputs_": p["inducing"] * scales.X_scale + scales.X_offset,
         }
         if p["log_noise"].size:
-            out["noise_variance_"] = np.exp(p["log_noise"]) * scales.y_scale**2
+            out["likelihood_"] = "gaussian" if self.law is None else "student_t"
+            variances = np.exp(p["log_noise"])
+            if self.law is not None:
+                variances = variances / self.unit * self.mean_noise
+            out["noise_variance_"] = variances * scales.y_scale**2
         return out
 
     def mixtures(self, X, workers=ALONE):
         """Predictive mixtures, one a target, at rows of X in their own units."""
         X, noise = self.scales.inputs(X), np.exp(self.parameters["log_noise"])
-        mixtures = self.scales.mixtures(*self.output.predict(X, workers), noise)
+        moments = self.output.predict(X, workers)
+        if self.law is None:
+            mixtures = self.scales.mixtures(*moments, noise)
+        else:
+            at = moments[0][:, 0].mean(axis=0)
+            mixtures = [self._with_noise(X, at, *(part[:, 0] for part in moments))]
         chance, gaussians = self._elsewhere(X)
         mixtures = [where_unseen(m, chance, gaussians, t) for t, m in enumerate(mixtures)]
         if self.settings is None:
             return mixtures
-        others = self.scales.mixtures(*self.settings.predict(X), np.zeros_like(noise))
+        if self.law is None:
+            others = self.scales.mixtures(*self.settings.predict(X), np.zeros_like(noise))
+        else:
+            others = [self._with_noise(X, at, *self.settings.functions(X), self.settings.noise)]
         shares = [1.0 - self.chance, self.chance]
         return [linear_pool(both, shares) for both in zip(mixtures, others, strict=True)]
+
+    def _with_noise(self, X, at, means, variances, units=None):
+        """Mixture of a function's draws and the noise, in the units of y."""
+        if units is None:
+            means, variances = fewer(means, variances, MOST_GROUPS)
+            units = np.exp(self.parameters["log_noise"])
+        factors = np.broadcast_to(units / self.unit, len(means))
+        known = PredictiveMixture(*with_noise(self.law, X, at, means, variances, factors))
+        return known.scaled(float(self.scales.y_offset[0]), float(self.scales.y_scale[0]))
 
     def _elsewhere(self, X):
         """Where no row is near, and the law there, in the units of y; X is standardised."""
@@ -190,13 +291,25 @@ class Model:
         """Joint draws of the function of the first target plus noise, in the units of y."""
         X = self.scales.inputs(X)
         draws = self.output.sample(X, generator, n_samples)
-        noise = generator.standard_normal(draws.shape)
-        draws += np.exp(0.5 * self.parameters["log_noise"][0]) * noise
+        unit = np.exp(self.parameters["log_noise"][0])
+        at = None if self.law is None else self.output.predict(X)[0][:, 0].mean(axis=0)
+        draws += self._draw_noise(X, at, unit, draws.shape, generator)
         location, scale = self.scales.y_offset[0], self.scales.y_scale[0]
         draws = draws * scale + location
         draws_where_unseen(draws, *self._elsewhere(X), generator)
         if self.settings is not None:
             others = np.flatnonzero(generator.random(n_samples) < self.chance)
-            drawn = self.settings.sample(X, generator, len(others))
+            drawn, units = self.settings.sample(X, generator, len(others))
+            drawn = drawn + self._draw_noise(X, at, units, drawn.shape, generator)
             draws[:, others] = drawn * scale + location
         return draws
+
+    def _draw_noise(self, X, at, units, shape, generator):
+        """Independent noise, whose variance is so many units in each column; standardised."""
+        noise = generator.standard_normal(shape)
+        if self.law is None:
+            return np.sqrt(units) * noise
+        chances, shifts, variances = self.law.gaussians(X, at)
+        which = generator.choice(len(chances), size=shape, p=chances)
+        noise *= np.sqrt(np.take_along_axis(variances, which, axis=1))
+        return np.sqrt(units / self.unit) * (noise + np.take_along_axis(shifts, which, axis=1))

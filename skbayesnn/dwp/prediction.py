@@ -84,6 +84,27 @@ class _Output:
             samples[:, columns] = mean[:, None] + factor @ normal[:, columns]
         return samples
 
+    def left_out(self, n_draws, workers=ALONE):
+        """Mean and variance of the function of the first target at each row, given all others.
+
+        Of a row of weight w, one of its w copies is left out. Means are over draws of the hidden
+        layers, which are not learned anew.
+
+        Parameters
+        ----------
+        n_draws : int
+            Draws of the hidden layers that take part.
+        workers : Workers, default=ALONE
+            Threads that share the draws.
+
+        Returns
+        -------
+        mean, variance : ndarray of shape (n,)
+        """
+        parts = workers.map(self._left_out, min(n_draws, self.n_draws))
+        means, variances = (np.array(each) for each in zip(*parts, strict=True))
+        return means.mean(axis=0), variances.mean(axis=0) + means.var(axis=0)
+
 
 class InducingOutput(_Output):
     """The trained pseudo-observations at the inducing points.
@@ -143,6 +164,9 @@ class _RowsOutput(_Output):
         Training rows, standardised.
     weights : ndarray of shape (n,)
         How many rows each stands for: one of weight w is seen with noise of variance σ²/w.
+    copies : ndarray of shape (n,), optional
+        How many rows each stands for, where the weights are also those of noise that differs
+        between rows.
 
     Notes
     -----
@@ -150,9 +174,9 @@ class _RowsOutput(_Output):
     :data:`CACHE_BYTES`; it is not pickled.
     """
 
-    def __init__(self, sizes, theta, noise, X, Y, weights):
+    def __init__(self, sizes, theta, noise, X, Y, weights, copies=None):
         self.sizes, self.theta, self.noise = sizes, theta, noise
-        self.X, self.Y, self.weights = X, Y, weights
+        self.X, self.Y, self.weights, self.copies = X, Y, weights, copies
         self._cache = {}
 
     def __getstate__(self):
@@ -205,6 +229,20 @@ class _RowsOutput(_Output):
         cross = squared_exponential(new, features, run.p["log_heights"][-1])
         return cross @ weights[:, 0], cross @ roots[0].T, new
 
+    def _left_out(self, d):
+        """Mean and variance of the function at each row, given all others, for a draw."""
+        parameters = self.sizes.views(self.theta)
+        noise = np.exp(parameters["log_noise"][0]) / self.weights
+        fitted, kept, rest = self._leverages(d, parameters, noise)
+        copies = self.weights if self.copies is None else self.copies
+        # With h the part of a row in what is fitted there, h = 1 − kept; one copy has h / w of it.
+        several = copies > 1
+        kept = np.where(several, 1.0 - (1.0 - kept) / np.maximum(copies, 1.0), kept)
+        noise = np.where(several, noise * copies, noise)
+        kept = np.clip(kept, 1e-12, 1.0)
+        mean = self.Y[:, 0] - (self.Y[:, 0] - fitted) / kept
+        return mean, noise * (1.0 / kept - 1.0) + rest
+
     def _draw(self, d):
         """Features (m, ν), weights (m, n_targets) and, for each target, a root (m, m).
 
@@ -252,6 +290,13 @@ class ExactOutput(_RowsOutput):
             roots.append(inverse(factor))
         return features, weights, roots
 
+    def _leverages(self, d, parameters, noise):
+        """Fitted values, one minus the part of each row in its own, and what is not explained."""
+        _, weights, roots = self._draw(d)
+        noise = noise + JITTER * np.exp(parameters["log_heights"][-1]) / self.weights
+        fitted = self.Y[:, 0] - noise * weights[:, 0]
+        return fitted, noise * np.einsum("ij,ij->j", roots[0], roots[0]), 0.0
+
 
 class SparseOutput(_RowsOutput):
     """All rows through some of them (the variational posterior of Titsias, 2009).
@@ -268,9 +313,24 @@ class SparseOutput(_RowsOutput):
         Rows that stand for the others.
     """
 
-    def __init__(self, sizes, theta, noise, X, Y, weights, points):
-        super().__init__(sizes, theta, noise, X, Y, weights)
+    def __init__(self, sizes, theta, noise, X, Y, weights, points, copies=None):
+        super().__init__(sizes, theta, noise, X, Y, weights, copies)
         self.points = points
+
+    def _leverages(self, d, parameters, noise):
+        log_height = parameters["log_heights"][-1]
+        rows = self._features(d, parameters)
+        features, inv, values, vectors, totals, _ = self._decompose(rows, parameters)
+        basis, own = vectors.T @ inv, np.exp(parameters["log_noise"][0])
+        fitted, kept, rest = np.empty((3, len(rows)))
+        for i in range(0, len(rows), BLOCK):
+            part = slice(i, i + BLOCK)
+            scores = squared_exponential(rows[part], features, log_height) @ basis.T
+            fitted[part] = scores @ (totals[:, 0] / (values + own))
+            squares = scores**2
+            kept[part] = 1.0 - squares @ (1.0 / (values + own)) * self.weights[part]
+            rest[part] = np.maximum(np.exp(log_height) - squares.sum(axis=1), 0.0)
+        return fitted, kept, rest
 
     def _condition(self, features, parameters):
         features, inv, values, vectors, totals, _ = self._decompose(features, parameters)

@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from skbayesnn._warnings import warn_user
 from skbayesnn.dwp import wishart
 from skbayesnn.dwp.layers import JITTER
+from skbayesnn.dwp.noise import start_with_law
 from skbayesnn.dwp.pseudo_observations import start_classes, start_output
 from skbayesnn.dwp.scale_mixture import START_LOGIT
 from skbayesnn.gaussian_process.evidence import PRIOR_MEANS, search, start_of
@@ -201,7 +202,7 @@ def pass_through(sizes, parameters, k, inputs, target, noise):
 
 def start(
     sizes, parameters, X, Y, weights, generator, max_rows=1000, noise=0.03, stretch=4.0, gp=None,
-    exact=False,
+    exact=False, laws="gaussian",
 ):  # fmt: skip
     """Set all parameters.
 
@@ -224,6 +225,8 @@ def start(
         What :func:`fit_gaussian_process` gave, where it is known.
     exact : bool, default=False
         Leave the pseudo-observations alone: an exact output has none.
+    laws : {"gaussian", "student_t", "auto"}, default="gaussian"
+        What the noise may be.
 
     Returns
     -------
@@ -234,6 +237,9 @@ def start(
         :func:`skbayesnn.gaussian_process.evidence.relevance_prior`.
     theta : ndarray of shape (n_inputs + 2,)
         What :func:`fit_gaussian_process` gave.
+    seen : Seen or None
+        What the rows are trained on as; None with Gaussian noise.
+    law : NoiseLaw or None
     """
     a, p = sizes, parameters
     prior_scale = 1.0 / a.n_inputs
@@ -243,6 +249,13 @@ def start(
         targets = a.law.regression_targets(Y[some], weights[some], a.n_targets)
         gp = fit_gaussian_process(X[some], targets, weights[some], generator)
     theta, loss = gp
+    seen, law, rows_seen = None, None, (Y[some], weights[some])
+    if laws != "gaussian" and np.isfinite(loss):
+        theta, seen, law = start_with_law(
+            X, Y[:, 0], weights, some, theta, _LEAST_LOG_NOISE, laws == "auto"
+        )
+        if seen is not None:
+            rows_seen = seen.targets[some], seen.weights[some]
     many = np.arange(n) if n <= 5000 else generator.choice(n, 5000, replace=False)
     x = X[many] * np.exp(-theta[:-2])
     rows = choose_inducing(x, a.n_inducing)
@@ -274,5 +287,5 @@ def start(
     else:
         p["log_length_scales"][:] = theta[:-2]
     if not exact:
-        start_output(a, p, X[some], Y[some], weights[some], weights.sum(), generator)
-    return loss, prior_scale, theta
+        start_output(a, p, X[some], *rows_seen, weights.sum(), generator)
+    return loss, prior_scale, theta, seen, law

@@ -20,8 +20,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.special import gammaincinv, gammaln, log_softmax, ndtri
+from scipy.special import gammaln, log_softmax, ndtri
 
+from skbayesnn.numerics.student_t import MASSES, student_variances
 from skbayesnn.udn.adjoints import LEAST_VARIANCE
 
 SOFTMAX, GAUSSIAN, MIXTURE, STUDENT_T = 0, 1, 2, 3
@@ -38,9 +39,6 @@ rows share until it drowns the components, the mean is never learned, and nothin
 SHAPE_PRECISION = 5.0
 """Factor on the prior precision of the slopes of all but the location: with that of the location,
 the shape follows single rows long before the mean is learned."""
-TAIL = np.concatenate([[0.0], np.geomspace(1e-4, 0.1, 8), np.linspace(0.1, 1.0, 8)[1:]])
-"""Levels that cut the law of a Student's t precision into pieces, each a Gaussian in predictions;
-finer where the precision is low."""
 
 
 def log_sum_exp(terms, axis):
@@ -175,15 +173,13 @@ class Likelihood:
         if self.code == GAUSSIAN:
             log_variances = np.broadcast_to(shared[:, None, :, None], columns.shape)
             return np.zeros_like(columns), columns, log_variances
-        mass, middle = np.diff(TAIL), 0.5 * (TAIL[1:] + TAIL[:-1])
-        log_weights = np.empty((*columns.shape[:3], len(mass)))
+        log_weights = np.empty((*columns.shape[:3], len(MASSES)))
         log_variances = np.empty_like(log_weights)
         log_squares = self._log_squares(columns[..., 1:], shared)
         for (d, t), a in np.ndenumerate(shared[:, self.n_targets :]):
-            half = 0.5 * (1.0 + np.exp(a))
-            log_weights[d, :, t] = np.log(mass)
-            precisions = gammaincinv(half, middle) / half
-            log_variances[d, :, t] = log_squares[d, :, t] - np.log(precisions)
+            log_weights[d, :, t] = np.log(MASSES)
+            spread = student_variances(1.0 + np.exp(a))
+            log_variances[d, :, t] = log_squares[d, :, t] + np.log(spread)
         return log_weights, np.broadcast_to(columns[..., :1], log_weights.shape), log_variances
 
     def _log_squares(self, log_scales, shared):

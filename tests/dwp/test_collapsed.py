@@ -143,7 +143,7 @@ def test_without_hidden_layers_it_is_the_exact_gaussian_process():
     X, y = wave()
     y = y + np.cos(X[:, 1])
     target = ((y - y.mean()) / y.std())[:, None]
-    model = quick(n_layers=0, max_iter=300).fit(X, y)
+    model = quick(n_layers=0, likelihood="gaussian", max_iter=300).fit(X, y)
     scale = y.std()
     kernel = ConstantKernel(model.signal_variance_ / scale**2) * RBF(model.length_scales_)
     kernel += WhiteKernel(model.noise_variance_ / scale**2)
@@ -286,7 +286,7 @@ def test_learns_more_from_the_rows_than_pseudo_observations_do():
 @pytest.mark.parametrize("output", ["exact", "sparse", "inducing"])
 def test_joint_draws(output):
     X, y = wave()
-    model = quick(output=output).fit(X, y)
+    model = quick(output=output, likelihood="gaussian").fit(X, y)
     new = np.vstack([X[:2], X[:1] + 1e-6, [[1.5, -1.0]]])
     draws = model.sample_y(new, 20_000, random_state=1)
     mixture = model.predict_distribution(new)

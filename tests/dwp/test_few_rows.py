@@ -136,7 +136,8 @@ def test_joint_draws_have_the_moments():
     output = SettingsOutput(X, Y, np.ones(10), np.zeros(4), rng)
     new = np.random.default_rng(1).normal(size=(3, 2))
     means, variances = (part[:, 0] for part in output.predict(new))
-    draws = output.sample(new, rng, 20_000)
+    draws, noise = output.sample(new, rng, 20_000)
+    draws += np.sqrt(noise) * rng.standard_normal(draws.shape)
     variance = variances.mean(axis=0) + means.var(axis=0)
     np.testing.assert_allclose(draws.mean(axis=1), means.mean(axis=0), atol=0.05)
     np.testing.assert_allclose(draws.var(axis=1), variance, rtol=0.1)
@@ -144,7 +145,10 @@ def test_joint_draws_have_the_moments():
 
 @pytest.fixture(scope="module")
 def fitted():
-    return DeepWishartRegressor(max_iter=20, n_posterior_draws=10, random_state=0).fit(*wide())
+    model = DeepWishartRegressor(
+        likelihood="gaussian", max_iter=20, n_posterior_draws=10, random_state=0
+    )
+    return model.fit(*wide())
 
 
 def test_few_rows_of_many_inputs_are_covered(fitted):

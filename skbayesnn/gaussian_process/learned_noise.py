@@ -1,0 +1,261 @@
+"""Which law noise has, and its parameters, from rows that were left out.
+
+What is known of a row is its target y_i and, of the function there, the mean m_i and variance s_i²
+given all other rows. Laws (:mod:`skbayesnn.gaussian_process.noise`) are learned by maximum
+likelihood with ridge priors, and compared by rows that they were learned without.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.optimize import minimize
+
+from skbayesnn.gaussian_process.noise import Features, NoiseLaw, gaussians_of, posterior_of
+from skbayesnn.numerics.student_t import student_variances
+
+DEGREES = (2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 25.0, 50.0, np.inf)
+"""The values that κ can take."""
+FIRST_DEGREES = 5.0
+RIDGES = (4.0, 40.0)
+"""Precisions that the slopes of the log variance can have under their prior."""
+SKEW_RIDGE = 1.0
+"""That of a and b."""
+LEAST_VARIANCE = 1e-3
+"""Floor of σ², as a part of the variance that Gaussian noise would have."""
+COMPLICATION = 3.0
+"""Nats by which all rows together have to favour a scale that depends on inputs, or skewness."""
+SURPRISE = 25.0
+"""What that variance is multiplied by for a row of a kind that none of the n rows is, which has the
+probability 1 / (n + 1)."""
+LOG_VARIANCES = -30.0, 30.0
+FOLDS = 3
+ITERATIONS, MORE_ITERATIONS = 40, 15
+NOTHING = 1e-12
+"""Where the noise variance is below this part of one, there is no noise to have a law."""
+LEAST_ROWS = 20
+"""With fewer that differ nothing but a Gaussian is considered."""
+
+
+def loss_and_gradient(theta, design, floor, v, surprise, ridge, gaps, spreads, weights):
+    """Minus the log posterior density of slopes, a and b, but for a constant, with its gradient.
+
+    Parameters
+    ----------
+    theta : ndarray of shape (n_features + 2,)
+        Slopes of the log variance, a and b.
+    design : ndarray of shape (n, n_features)
+    floor : float
+    v : ndarray of shape (15,)
+    surprise : tuple of two floats
+    ridge : ndarray of shape (n_features + 2,)
+        Precisions of the normal prior; where it is infinite the parameter is not moved.
+    gaps, spreads : ndarray of shape (n,)
+        y − m and s².
+    weights : ndarray of shape (n,)
+
+    Returns
+    -------
+    loss : float
+    gradient : ndarray of shape (n_features + 2,)
+    """
+    free = np.isfinite(ridge)
+    own = np.exp(np.clip(design @ theta[:-2], *LOG_VARIANCES))
+    squares = floor + own
+    shifts = theta[-2] + theta[-1] * v
+    given = gaussians_of(squares, v, shifts, surprise)
+    logs, posterior, residuals, totals = (part for part in posterior_of(gaps, spreads, *given))
+    pulls = (posterior * residuals / totals)[:, :-1]
+    ratios = (residuals / totals)[:, :-1]
+    widths = 0.5 * posterior[:, :-1] * (ratios**2 - 1.0 / totals[:, :-1])
+    std = np.sqrt(squares)
+    d_squares = widths @ v + 0.5 / std * (pulls @ shifts)
+    d_shift, d_skew = std * pulls.sum(axis=1), std * (pulls @ v)
+    slopes = design.T @ (weights * d_squares * own)
+    gradient = -np.concatenate([slopes, [weights @ d_shift, weights @ d_skew]])
+    prior = np.where(free, ridge, 0.0) * theta
+    loss = -(weights @ logs) + 0.5 * prior @ theta
+    return loss, np.where(free, gradient + prior, 0.0)
+
+
+class _Rows:
+    """Rows that were left out, and laws of them."""
+
+    def __init__(self, X, y, means, spreads, weights, least):
+        self.data, self.n = (y - means, spreads, weights), len(y)
+        # Equal rows stay together, and so the numbers of the groups do not depend on how many.
+        rows = np.column_stack([X, y])
+        self.fold = np.unique(rows, axis=0, return_inverse=True)[1].ravel() % FOLDS
+        self.features = Features.of(X, means, weights)
+        self.design = self.features(X, means)
+        start = np.log(max(weights @ (self.data[0] ** 2) / weights.sum(), 1e-12))
+        self.gaussian = Shape(True, np.inf, False, np.inf, np.array([start, 0.0, 0.0]), 0.0)
+        self.gaussian = self.fitted(self.gaussian)[0]
+        self.variance = float(np.exp(self.gaussian.theta[0]))
+        self.floor = max(LEAST_VARIANCE * self.variance, least)
+        self.surprise = 1.0 / (1.0 + weights.sum()), SURPRISE * self.variance
+
+    def fitted(self, shape, rows=slice(None), max_iter=ITERATIONS):
+        """The shape with the best parameters for these rows, and its loss."""
+        found = minimize(
+            loss_and_gradient, shape.theta, (*self._given(shape, rows), shape.ridges(),
+            *(part[rows] for part in self.data)), jac=True, method="L-BFGS-B",
+            options={"maxiter": max_iter},
+        )  # fmt: skip
+        return replace(shape, theta=found.x), found.fun
+
+    def _given(self, shape, rows):
+        design = self.design[rows, : len(shape.theta) - 2]
+        surprise = self.surprise if shape.floor else (0.0, 1.0)
+        return design, shape.floor, student_variances(shape.degrees), surprise
+
+    def learn(self, shape):
+        """The best slopes, a, b and κ, which is looked for from where it is."""
+        tried = {}
+
+        def at(place, begin):
+            if place not in tried:
+                known = replace(begin, degrees=DEGREES[place])
+                tried[place] = self.fitted(known)
+            return tried[place][1]
+
+        place = DEGREES.index(shape.degrees)
+        at(place, shape)
+        for step in (1, -1):
+            while 0 <= place + step < len(DEGREES) and (
+                at(place + step, tried[place][0]) < tried[place][1]
+            ):
+                place += step
+        return tried[place][0]
+
+    def left_out(self, shape):
+        """Log densities of all rows by laws that were learned without theirs; κ is not."""
+        logs = np.empty(self.n)
+        gaps, spreads, _ = self.data
+        for k in range(FOLDS):
+            other = self.fold == k
+            own = self.fitted(shape, ~other, MORE_ITERATIONS)[0]
+            design, floor, v, surprise = self._given(own, other)
+            squares = floor + np.exp(np.clip(design @ own.theta[:-2], *LOG_VARIANCES))
+            given = gaussians_of(squares, v, own.theta[-2] + own.theta[-1] * v, surprise)
+            logs[other] = posterior_of(gaps[other], spreads[other], *given)[0]
+        return logs
+
+    def begin(self, constant, ridge):
+        """A shape to learn from."""
+        n_slopes = 1 if constant else self.design.shape[1]
+        theta = np.zeros(n_slopes + 2)
+        theta[0] = self.gaussian.theta[0]
+        return Shape(constant, ridge, False, FIRST_DEGREES, theta, self.floor)
+
+    def law(self, shape):
+        """What predicts."""
+        features = replace(self.features, constant=shape.constant)
+        slopes, shift, skew = shape.theta[:-2].copy(), *map(float, shape.theta[-2:])
+        return NoiseLaw(features, slopes, self.floor, shape.degrees, shift, skew, self.surprise)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What kind of law, and its parameters.
+
+    Attributes
+    ----------
+    constant : bool
+        Whether σ is.
+    ridge : float
+        Precision of the prior of the slopes.
+    skewed : bool
+    degrees : float
+    theta : ndarray of shape (n_slopes + 2,)
+    floor : float
+        Zero for a Gaussian alone.
+    """
+
+    constant: bool
+    ridge: float
+    skewed: bool
+    degrees: float
+    theta: np.ndarray
+    floor: float
+
+    def ridges(self):
+        """Precisions of the prior of all parameters."""
+        skews = np.full(2, SKEW_RIDGE if self.skewed else np.inf)
+        return np.concatenate([[0.0], np.full(len(self.theta) - 3, self.ridge), skews])
+
+
+def least_variance(y):
+    """That of rounding, where the targets are rounded: a twelfth of the square of its unit.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(12 * least_variance(np.array([0.0, 1.0, 0.0, 2.0, 1.0, 1.0, 4.0])), 2)
+    1.0
+    """
+    values = np.unique(y)
+    if len(values) < 2 or len(values) > 0.5 * len(y) + 1:
+        return 0.0
+    return float(np.median(np.diff(values)) ** 2 / 12.0)
+
+
+def choose_law(X, y, means, spreads, weights, *, gaussian=True, like=None):
+    """The law of the noise that predicts rows best that neither it nor the function was told.
+
+    A Gaussian of one variance, Student's t of one scale, and with a scale that depends on the
+    inputs (with either of :data:`RIDGES`), the best of these with skewness too. Each is learned
+    without a third of the rows in turn, and the mean log density of that third is what they are
+    compared by, less :data:`COMPLICATION` for a scale that depends on inputs, and for skewness. A
+    law is taken in the place of the Gaussian if it leads by a standard error.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_inputs)
+    y : ndarray of shape (n,)
+    means, spreads : ndarray of shape (n,)
+        Mean and variance of the function given all other rows.
+    weights : ndarray of shape (n,)
+        How many rows each stands for.
+    gaussian : bool, default=True
+        Whether a Gaussian of one variance may be the answer.
+    like : Shape, optional
+        That of the law, where it was chosen before.
+
+    Returns
+    -------
+    law : NoiseLaw or None
+        None for a Gaussian.
+    shape : Shape
+    variance : float
+        Of Gaussian noise, if it is that.
+    """
+    rows = _Rows(X, y, means, spreads, weights, least_variance(y))
+    few = gaussian and len(y) < LEAST_ROWS
+    if few or rows.variance < NOTHING * max(float(np.var(y)), 1.0):
+        return None, rows.gaussian, rows.variance
+    if like is not None:
+        shape = rows.learn(replace(like, floor=rows.floor))
+        return rows.law(shape), shape, rows.variance
+    best = None
+    for constant, ridge in [(True, np.inf)] + [(False, ridge) for ridge in RIDGES]:
+        best = _better(rows, best, rows.begin(constant, ridge))
+    best = _better(rows, best, replace(best[1], skewed=True))
+    logs, shape, score = best
+    if gaussian:
+        known = rows.left_out(rows.gaussian)
+        gains = logs - known
+        error = np.sqrt(weights @ (gains - weights @ gains / weights.sum()) ** 2)
+        if not score - weights @ known > error:
+            return None, rows.gaussian, rows.variance
+    return rows.law(shape), shape, rows.variance
+
+
+def _better(rows, best, shape):
+    shape = rows.learn(shape)
+    logs = rows.left_out(shape)
+    score = rows.data[2] @ logs - COMPLICATION * ((not shape.constant) + shape.skewed)
+    return (logs, shape, score) if best is None or score > best[2] else best

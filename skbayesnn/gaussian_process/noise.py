@@ -1,0 +1,193 @@
+"""Noise with tails, with skewness, and with a scale that depends on the inputs.
+
+What a function f(x) leaves of a target is
+
+    y − f(x) = σ(x) (a + b v + √v z),    z ~ N(0, 1),    1/v ~ Gamma(κ/2, rate κ/2),
+
+Student's t with κ degrees of freedom, shifted and skewed by a and b (the generalised hyperbolic
+skew t; b = 0 is symmetric). The variance σ²(x) is the exponential of a linear function of the
+inputs, the predicted mean, and the squares of all these, above a floor. Given v everything is
+Gaussian. So a law is a mixture of a few Gaussians, one for each of some values of v
+(:mod:`skbayesnn.numerics.student_t`), and a row with such noise is, in expectation over v given its
+residual, one with Gaussian noise of its own variance around a target of its own:
+
+    E[(y − f − σ (a + b v))² / (σ² v)] = E[1/v] (y* − f)² / σ² + constant,
+    y* = y − σ (a + b / E[1/v]).
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from skbayesnn._validation import location_and_scale
+from skbayesnn.numerics.student_t import MASSES, student_variances
+
+LOG_2PI = np.log(2 * np.pi)
+
+
+@dataclass(frozen=True)
+class Features:
+    """What the log variance is linear in.
+
+    Attributes
+    ----------
+    constant : bool
+        Whether there is but an offset.
+    offset, scale, low, high : ndarray of shape (n_inputs + 1,)
+        Of the inputs and the predicted mean: they are standardised, and not let out of the range
+        that they have among the rows.
+    """
+
+    constant: bool
+    offset: np.ndarray
+    scale: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+    @classmethod
+    def of(cls, X, means, weights):
+        """The features of these rows."""
+        columns = np.column_stack([X, means])
+        offset, scale = location_and_scale(columns, "X", weights)
+        return cls(False, offset, scale, columns.min(axis=0), columns.max(axis=0))
+
+    def __call__(self, X, means):
+        """Features, (n, n_features); the first is one."""
+        ones = np.ones((len(means), 1))
+        if self.constant:
+            return ones
+        columns = np.clip(np.column_stack([X, means]), self.low, self.high)
+        columns = (columns - self.offset) / self.scale
+        return np.hstack([ones, columns, (columns**2 - 1.0) / np.sqrt(2.0)])
+
+
+@dataclass(frozen=True)
+class NoiseLaw:
+    """A law of the noise, learned from rows that were left out.
+
+    Attributes
+    ----------
+    features : Features
+    slopes : ndarray of shape (n_features,)
+        Of the log variance.
+    floor : float
+        Of the variance.
+    degrees : float
+        κ.
+    shift, skew : float
+        a and b.
+    surprise : tuple of two floats
+        Probability and variance of one more Gaussian, which does not depend on the inputs.
+    """
+
+    features: Features
+    slopes: np.ndarray
+    floor: float
+    degrees: float
+    shift: float
+    skew: float
+    surprise: tuple
+
+    def variances(self, X, means):
+        """σ² at rows whose predicted means are known.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, n_inputs)
+        means : ndarray of shape (n,)
+
+        Returns
+        -------
+        variances : ndarray of shape (n,)
+        """
+        return self.floor + np.exp(self.features(X, means) @ self.slopes)
+
+    def scaled(self, factor):
+        """The law of this noise times the root of a factor."""
+        slopes = self.slopes.copy()
+        slopes[0] += np.log(factor)
+        chance, variance = self.surprise
+        surprise = chance, factor * variance
+        return replace(self, slopes=slopes, floor=factor * self.floor, surprise=surprise)
+
+    def gaussians(self, X, means):
+        """The law as Gaussians.
+
+        Returns
+        -------
+        chances : ndarray of shape (16,)
+        shifts, variances : ndarray of shape (n, 16)
+        """
+        v = student_variances(self.degrees)
+        return gaussians_of(self.variances(X, means), v, self.shift + self.skew * v, self.surprise)
+
+    def mean_variances(self, X, means):
+        """Variance of the noise at rows, that of finitely many Gaussians."""
+        chances, shifts, variances = self.gaussians(X, means)
+        return variances @ chances + shifts**2 @ chances - (shifts @ chances) ** 2
+
+    def best_factor(self, X, y, means, spreads, weights):
+        """What :meth:`scaled` has to be given for the law to fit these rows best.
+
+        Parameters
+        ----------
+        X, y, means, spreads, weights
+            As :func:`choose_law` has them.
+
+        Returns
+        -------
+        factor : float
+            Between exp(−3) and exp(3).
+        """
+
+        def loss(log_factor):
+            law = self.scaled(np.exp(log_factor))
+            return -(weights @ law.log_densities(X, y, means, spreads))
+
+        return float(np.exp(minimize_scalar(loss, bounds=(-3.0, 3.0), method="bounded").x))
+
+    def stand_ins(self, X, y, means, spreads):
+        """Targets and precisions of the Gaussian noise that stands for this law's, a row.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, n_inputs)
+        y : ndarray of shape (n,)
+        means, spreads : ndarray of shape (n,)
+            Mean and variance of the function given all other rows.
+
+        Returns
+        -------
+        targets, precisions : ndarray of shape (n,)
+        """
+        chances, shifts, variances = self.gaussians(X, means)
+        posterior = posterior_of(y - means, spreads, chances, shifts, variances)[1]
+        weighed = posterior / variances
+        precisions = weighed.sum(axis=1)
+        return y - (weighed * shifts).sum(axis=1) / precisions, precisions
+
+    def log_densities(self, X, y, means, spreads):
+        """Log density of targets where the function is Gaussian; parameters as above."""
+        return posterior_of(y - means, spreads, *self.gaussians(X, means))[0]
+
+
+def gaussians_of(squares, v, shifts, surprise):
+    """Probabilities, shifts and variances of all Gaussians, for σ² of each row."""
+    chance, variance = surprise
+    n = len(squares)
+    chances = np.append((1.0 - chance) * MASSES, chance)
+    shifts = np.column_stack([np.sqrt(squares)[:, None] * shifts, np.zeros(n)])
+    return chances, shifts, np.column_stack([squares[:, None] * v, np.full(n, variance)])
+
+
+def posterior_of(gaps, spreads, chances, shifts, variances):
+    """Log densities (n,), probabilities of the Gaussians (n, K), residuals and variances."""
+    totals = spreads[:, None] + variances
+    residuals = gaps[:, None] - shifts
+    with np.errstate(divide="ignore"):
+        terms = np.log(chances) - 0.5 * (LOG_2PI + np.log(totals) + residuals**2 / totals)
+    highest = terms.max(axis=1)
+    terms = np.exp(terms - highest[:, None])
+    sums = terms.sum(axis=1)
+    return highest + np.log(sums), terms / sums[:, None], residuals, totals

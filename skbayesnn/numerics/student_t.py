@@ -1,0 +1,39 @@
+"""Student's t as a finite mixture of Gaussians.
+
+A Student variable of κ degrees of freedom is Gaussian with variance 1/p, p ~ Gamma(κ/2, rate κ/2).
+The law of p is cut into pieces at the same levels for every κ, and the middle of each piece stands
+for it.
+"""
+
+import numpy as np
+from scipy.special import gammaincinv
+
+LEVELS = np.concatenate([[0.0], np.geomspace(1e-4, 0.1, 8), np.linspace(0.1, 1.0, 8)[1:]])
+"""Where the law of p is cut; finer where p is low, which makes the tails."""
+MASSES, MIDDLES = np.diff(LEVELS), 0.5 * (LEVELS[1:] + LEVELS[:-1])
+
+
+def student_variances(degrees):
+    """Variances 1/p of the Gaussians, whose probabilities are :data:`MASSES`.
+
+    Parameters
+    ----------
+    degrees : float
+        κ; infinity gives variances of one.
+
+    Returns
+    -------
+    variances : ndarray of shape (15,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import stats
+    >>> std = np.sqrt(student_variances(4.0))
+    >>> float(MASSES @ stats.norm.cdf(2.0 / std)).__round__(3), stats.t.cdf(2.0, 4).round(3)
+    (0.942, 0.942)
+    """
+    if np.isinf(degrees):
+        return np.ones(len(MASSES))
+    half = 0.5 * degrees
+    return half / gammaincinv(half, MIDDLES)

@@ -1,0 +1,213 @@
+"""Noise that is not one Gaussian: rows left out against refitting, and the estimator with it."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.base import clone
+
+from skbayesnn import DeepWishartRegressor
+from skbayesnn._validation import InvalidParameterError
+from skbayesnn.dwp.noise import Process, fewer, seen_through, with_noise
+from skbayesnn.dwp.prediction import ExactOutput, SparseOutput
+from skbayesnn.dwp.sizes import LayerSizes, draw_noise
+from skbayesnn.gaussian_process.noise import Features, NoiseLaw
+
+
+def quick(**options):
+    defaults = {"max_iter": 40, "n_inducing": 20, "n_posterior_draws": 10, "random_state": 0}
+    return DeepWishartRegressor(**{**defaults, **options})
+
+
+def rows(n=25, seed=0):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(n, 2)), rng.normal(size=n)
+    return X, y, rng.uniform(0.2, 3.0, n), rng.integers(1, 4, n).astype(float)
+
+
+THETA = np.array([0.3, 0.8, 0.5, -1.0])
+
+
+def test_rows_left_out_of_a_process_are_those_of_a_refit():
+    X, y, precisions, copies = rows()
+    weights = precisions * copies
+    means, variances = Process(THETA, X, y, weights, copies).left_out()
+    for i in (0, 3, 11):
+        other = weights.copy()
+        other[i] -= precisions[i]  # one copy
+        kept = other > 1e-12
+        alone = Process(THETA, X[kept], y[kept], other[kept], copies[kept])
+        mean, variance = alone.predict(X[i : i + 1])
+        np.testing.assert_allclose(means[i], mean[0], rtol=1e-6)
+        np.testing.assert_allclose(variances[i], variance[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["exact", "sparse"])
+def test_rows_left_out_of_an_output_are_those_of_a_refit(kind):
+    """The hidden layers stay as they are; the function is conditioned on the other rows anew."""
+    X, y, precisions, copies = rows()
+    weights = precisions * copies
+    a = LayerSizes(2, 1, 4, 2, 0, "gw")
+    theta, generator = np.zeros(a.size()), np.random.default_rng(0)
+    p = a.views(theta)
+    p["log_length_scales"][:], p["log_heights"][:], p["log_noise"][:] = (
+        THETA[:2],
+        THETA[2],
+        THETA[3],
+    )
+    noise, every = draw_noise(a, generator, 1, 1), np.arange(len(X))
+    points = np.arange(10)
+
+    def output(kept, weights, copies):
+        given = a, theta, noise, X[kept], y[kept, None], weights[kept]
+        if kind == "exact":
+            return ExactOutput(*given, copies=copies[kept])
+        places = np.flatnonzero(np.isin(kept, points))
+        return SparseOutput(*given, places, copies=copies[kept])
+
+    means, variances = output(every, weights, copies).left_out(1)
+    for i in (12, 20):
+        other = weights.copy()
+        other[i] -= precisions[i]
+        alone = output(np.flatnonzero(other > 1e-12), other, copies)
+        mean, variance = (part[0, 0, 0] for part in alone.predict(X[i : i + 1]))
+        np.testing.assert_allclose(means[i], mean, rtol=1e-5)
+        np.testing.assert_allclose(variances[i], variance, rtol=1e-4)
+
+
+def a_law(skew=0.0):
+    features = Features(True, np.zeros(2), np.ones(2), np.full(2, -9.0), np.full(2, 9.0))
+    return NoiseLaw(features, np.array([-1.0]), 0.0, 4.0, 0.0, skew, (0.0, 1.0))
+
+
+def test_weights_of_rows_have_the_sum_of_their_counts():
+    X, y, _, copies = rows()
+    seen = seen_through(a_law(), X[:, :1], y, np.zeros(25), np.full(25, 0.1), copies)
+    assert seen.weights.sum() == pytest.approx(copies.sum())
+    # Those far from the function say less of it.
+    far, near = np.argmax(np.abs(y)), np.argmin(np.abs(y))
+    assert seen.weights[far] / copies[far] < seen.weights[near] / copies[near]
+
+
+def test_rounds_raise_the_density_of_rows_that_are_left_out():
+    """Precisions of Student's t against a Gaussian's: on rows with outliers the function is nearer
+    to the truth."""
+    rng = np.random.default_rng(0)
+    X = np.linspace(-2, 2, 60)[:, None]
+    truth = np.sin(2 * X[:, 0])
+    y = truth + 0.1 * rng.normal(size=60)
+    y[::10] += 3.0 * rng.choice([-1, 1], 6)
+    theta, ones = np.array([-0.3, 0.0, np.log(0.5)]), np.ones(60)
+    moments = Process(theta, X, y, ones, ones).left_out()
+    before = np.abs(moments[0] - truth).mean()
+    for _ in range(4):
+        seen = seen_through(a_law().scaled(0.05), X, y, *moments, ones)
+        theta[-1] = np.log(seen.unit)
+        moments = Process(theta, X, seen.targets[:, 0], seen.weights, ones).left_out()
+    assert np.abs(moments[0] - truth).mean() < 0.5 * before
+
+
+def test_mixture_of_function_and_noise():
+    rng = np.random.default_rng(0)
+    means, variances = rng.normal(size=(6, 3)), rng.uniform(0.1, 1.0, (6, 3))
+    law, X, at = a_law(0.4), np.zeros((3, 1)), np.zeros(3)
+    chances, centres, squares = with_noise(law, X, at, means, variances)
+    assert chances.sum() == pytest.approx(1.0)
+    _, shifts, _ = law.gaussians(X, at)
+    shift = shifts[0] @ law.gaussians(X, at)[0]
+    np.testing.assert_allclose(centres @ chances, means.mean(axis=0) + shift)
+    total = squares @ chances + centres**2 @ chances - (centres @ chances) ** 2
+    expected = variances.mean(axis=0) + means.var(axis=0) + law.mean_variances(X, at)
+    np.testing.assert_allclose(total, expected)
+    few = fewer(means, variances, 2)
+    np.testing.assert_allclose(few[0].mean(axis=0), means.mean(axis=0))
+    spread = few[1].mean(axis=0) + few[0].var(axis=0)
+    np.testing.assert_allclose(spread, variances.mean(axis=0) + means.var(axis=0))
+
+
+def heavy(n=150, seed=0):
+    """Student noise of two degrees of freedom whose scale grows with the second input."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2, 2, (n, 2))
+    scale = 0.2 * np.exp(0.6 * X[:, 1])
+    return X, 100 + 10 * (np.sin(2 * X[:, 0]) + scale * rng.standard_t(3, n)), 10 * scale
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y, _ = heavy()
+    return quick().fit(X, y)
+
+
+def test_tails_and_scale_are_found(fitted):
+    X, y, scale = heavy(1000, 1)
+    law = stats.t(3, 100 + 10 * np.sin(2 * X[:, 0]), scale)
+    known = quick(likelihood="gaussian").fit(*heavy()[:2])
+    density = fitted.log_predictive_density(X, y).mean()
+    assert density > known.log_predictive_density(X, y).mean() + 0.2
+    assert density > law.logpdf(y).mean() - 0.15
+    low, high = fitted.predict_interval(X).T
+    assert 0.84 < np.mean((low <= y) & (y <= high)) < 0.96
+    wide, narrow = np.quantile(X[:, 1], [0.9, 0.1])
+    ratio = (high - low)[X[:, 1] > wide].mean() / (high - low)[X[:, 1] < narrow].mean()
+    assert fitted.likelihood_ == "student_t"
+    assert ratio > 3  # exp(0.6 * 3.6) is 8.7
+
+
+@pytest.mark.parametrize("output", ["exact", "sparse", "inducing"])
+def test_joint_draws_have_the_moments(output):
+    X, y, _ = heavy()
+    model = quick(output=output, likelihood="student_t").fit(X, y)
+    mixture = model.predict_distribution(X[:4])
+    draws = model.sample_y(X[:4], 20_000, random_state=0)
+    np.testing.assert_allclose(mixture.cdf(draws).mean(axis=1), 0.5, atol=0.015)
+    np.testing.assert_allclose(mixture.cdf(draws).std(axis=1), np.sqrt(1 / 12), rtol=0.03)
+    assert model.noise_variance_ > 0
+
+
+def test_gaussian_noise_stays_gaussian_to_the_last_digit():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(120, 2))
+    y = np.sin(X[:, 0]) + 0.2 * rng.normal(size=120)
+    known, model = quick(likelihood="gaussian").fit(X, y), quick().fit(X, y)
+    assert model.likelihood_ == "gaussian"
+    np.testing.assert_array_equal(model.predict(X), known.predict(X))
+
+
+def test_weights_are_repeated_rows_and_pickles_predict_the_same(fitted):
+    X, y, _ = heavy()
+    counts = np.arange(150) % 3
+    again = np.repeat(np.arange(150), counts)
+    weighted = clone(fitted).fit(X, y, sample_weight=counts)
+    repeated = clone(fitted).fit(X[again], y[again])
+    np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-3)
+    other = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(other.predict_interval(X), fitted.predict_interval(X))
+
+
+def test_a_stream_goes_on_with_gaussian_noise(fitted):
+    X, y, _ = heavy()
+    model = clone(fitted).fit(X, y).partial_fit(X, y)
+    assert model.predict_distribution(X).means.shape == (150, 10)
+    assert np.isfinite(model.log_predictive_density(X, y)).all()
+
+
+def test_held_out_rows_and_several_targets():
+    X, y, _ = heavy()
+    model = quick(early_stopping=True).fit(X, y)
+    assert np.isfinite(model.validation_scores_).all()
+    both = quick().fit(X, np.column_stack([y, -y]))
+    assert both.predict(X).shape == (150, 2)
+    with pytest.raises(InvalidParameterError, match="one target"):
+        quick(likelihood="student_t").fit(X, np.column_stack([y, -y]))
+
+
+def test_a_target_of_which_most_is_zero():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    y = np.where(rng.random(200) < 0.6, 0.0, rng.lognormal(X[:, 0], 0.5))
+    model = quick().fit(X, y)
+    mean, std = model.predict(X, return_std=True)
+    assert np.isfinite(mean).all()
+    assert (std > 0.01 * y.std()).all()

@@ -1,0 +1,152 @@
+"""Laws of noise: against scipy's, against integrals, and on tables whose law is known."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.integrate import quad
+from scipy.optimize import check_grad
+
+from skbayesnn.gaussian_process.learned_noise import (
+    choose_law,
+    least_variance,
+    loss_and_gradient,
+)
+from skbayesnn.gaussian_process.noise import Features, NoiseLaw
+from skbayesnn.numerics.student_t import MASSES, student_variances
+
+
+@pytest.mark.parametrize("degrees", [2.0, 4.0, 15.0, np.inf])
+def test_students_t_as_gaussians(degrees):
+    y = np.array([0.0, 0.5, 1.0, 2.0, 5.0])
+    law = stats.norm() if np.isinf(degrees) else stats.t(degrees)
+    std = np.sqrt(student_variances(degrees))
+    density = stats.norm.pdf(y[:, None], scale=std) @ MASSES
+    np.testing.assert_allclose(density, law.pdf(y), rtol=0.07)
+    tails = stats.norm.sf(np.array([3.0, 10.0])[:, None], scale=std) @ MASSES
+    np.testing.assert_allclose(tails, law.sf([3.0, 10.0]), rtol=0.15, atol=2e-8)
+
+
+def a_law(degrees=4.0, shift=0.0, skew=0.0, slopes=(-1.0,), surprise=(0.0, 1.0)):
+    everything = Features(
+        len(slopes) == 1, np.zeros(2), np.ones(2), np.full(2, -9.0), np.full(2, 9.0)
+    )
+    return NoiseLaw(everything, np.array(slopes), 0.0, degrees, shift, skew, surprise)
+
+
+def test_density_is_the_integral_over_function_and_precision():
+    """A Student's t around a function that is not known: two integrals, done by quadrature."""
+    law, spread, y = a_law(), 0.3, 0.8
+    scale = np.exp(-0.5)
+
+    def inner(f):
+        return stats.t.pdf((y - f) / scale, 4.0) / scale * stats.norm.pdf(f, 0.1, np.sqrt(spread))
+
+    expected = quad(inner, -6, 6)[0]
+    logs = law.log_densities(np.zeros((1, 1)), np.array([y]), np.array([0.1]), np.array([spread]))
+    np.testing.assert_allclose(logs, np.log(expected), atol=0.01)
+
+
+@pytest.mark.parametrize("y", [0.2, 2.0, 8.0])
+def test_precision_of_a_row_is_that_of_students_t(y):
+    """E[p | residual] = (κ + 1) / (κ + r² / σ²) / σ², where the function is known."""
+    law, squares = a_law(), np.exp(-1.0)
+    targets, precisions = law.stand_ins(
+        np.zeros((1, 1)), np.array([y]), np.zeros(1), np.full(1, 1e-12)
+    )
+    expected = 5.0 / (4.0 + y**2 / squares) / squares
+    np.testing.assert_allclose(precisions, expected, rtol=0.12)
+    assert targets == pytest.approx([y])
+
+
+def test_stand_ins_have_the_expected_log_density():
+    """E[log p(y | f, v)] over v given the row is quadratic in f, with this centre and precision."""
+    law = a_law(3.0, shift=-0.8, skew=0.6, surprise=(0.01, 4.0))
+    X, y, mean, spread = np.zeros((1, 1)), np.array([1.3]), np.array([0.2]), np.array([0.4])
+    chances, shifts, variances = law.gaussians(X, mean)
+    joint = chances * stats.norm.pdf(y, mean + shifts[0], np.sqrt(spread + variances[0]))
+    chances = joint / joint.sum()
+    f = np.array([-1.0, 0.0, 2.0])
+    logs = stats.norm.logpdf(y[0], f[:, None] + shifts[0], np.sqrt(variances[0])) @ chances
+    target, precision = (part[0] for part in law.stand_ins(X, y, mean, spread))
+    quadratic = -0.5 * precision * (target - f) ** 2
+    np.testing.assert_allclose(np.diff(logs), np.diff(quadratic), rtol=1e-10)
+
+
+def test_gradient():
+    rng = np.random.default_rng(0)
+    design = np.column_stack([np.ones(30), rng.normal(size=(30, 2))])
+    data = rng.standard_t(3, 30), rng.uniform(0.1, 0.5, 30), rng.integers(1, 4, 30).astype(float)
+    ridge = np.array([0.0, 4.0, 4.0, 1.0, 1.0])
+    given = design, 0.01, student_variances(5.0), (0.02, 3.0), ridge, *data
+    theta = np.array([-0.5, 0.3, -0.2, 0.4, -0.3])
+    error = check_grad(
+        lambda t: loss_and_gradient(t, *given)[0], lambda t: loss_and_gradient(t, *given)[1], theta
+    )
+    assert error < 1e-4
+    # What has no prior variance does not move.
+    fixed = loss_and_gradient(theta, *given[:4], np.array([0.0, 4.0, 4.0, np.inf, np.inf]), *data)
+    assert (fixed[1][-2:] == 0).all()
+
+
+def table(n, noise, seed=0):
+    """Rows whose function is known but for a little, and residuals of a law."""
+    rng = np.random.default_rng(seed)
+    X, f = rng.normal(size=(n, 2)), rng.normal(size=n)
+    spreads = np.full(n, 0.01)
+    y = f + noise(rng, X, f)
+    return X, y, f + 0.1 * rng.normal(size=n), spreads, np.ones(n)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_gaussian_noise_is_left_alone(seed):
+    law, _, variance = choose_law(*table(400, lambda rng, X, f: 0.5 * rng.normal(size=400), seed))
+    assert law is None or law.degrees >= 10
+    assert variance == pytest.approx(0.25, rel=0.2)
+
+
+def test_scale_and_degrees_of_freedom_are_found():
+    def noise(rng, X, f):
+        return np.exp(-1.0 + 0.5 * X[:, 0] - 0.3 * f) * rng.standard_t(4, len(X))
+
+    X, y, means, spreads, weights = table(1500, noise)
+    law, _, _ = choose_law(X, y, means, spreads, weights)
+    assert not law.features.constant
+    assert 3.0 <= law.degrees <= 5.0
+    truth = -2.0 + X[:, 0] - 0.6 * means
+    error = np.log(law.variances(X, means)) - truth
+    assert np.abs(error.mean()) < 0.2
+    assert error.std() < 0.25
+
+
+def test_skewness_is_found():
+    law, _, _ = choose_law(*table(600, lambda rng, X, f: rng.gamma(1.5, 0.5, 600) - 0.75))
+    assert law.skew > 0.5
+    X, y, means, spreads, _ = table(600, lambda rng, X, f: rng.gamma(1.5, 0.5, 600) - 0.75, 1)
+    gaussian = stats.norm.logpdf(y, means, np.sqrt(0.01 + 0.375)).mean()
+    assert law.log_densities(X, y, means, spreads).mean() > gaussian + 0.1
+
+
+def test_weights_are_repeated_rows():
+    X, y, means, spreads, _ = table(90, lambda rng, X, f: 0.3 * rng.standard_t(2, 90))
+    counts = np.arange(90) % 3 + 1
+    again = np.repeat(np.arange(90), counts)
+    weighted = choose_law(X, y, means, spreads, counts.astype(float))[0]
+    repeated = choose_law(X[again], y[again], means[again], spreads[again], np.ones(len(again)))[0]
+    assert weighted.degrees == repeated.degrees
+    np.testing.assert_allclose(weighted.slopes, repeated.slopes, rtol=1e-4)
+
+
+def test_rounded_targets_have_a_floor():
+    y = np.round(np.random.default_rng(0).normal(size=200))
+    assert least_variance(y) == pytest.approx(1 / 12)
+    assert least_variance(np.random.default_rng(0).normal(size=200)) == 0.0
+
+
+def test_a_constant_target_has_no_law():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    for gaussian in (True, False):
+        law = choose_law(
+            X, np.ones(40), np.ones(40), np.full(40, 1e-12), np.ones(40), gaussian=gaussian
+        )[0]
+        assert law is None
