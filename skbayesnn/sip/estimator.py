@@ -240,6 +240,7 @@ class SIPRegressor(
         self,
         *,
         prior: Literal["auto", "bnn", "smooth", "sampler"] = "auto",
+        likelihood: Literal["gaussian", "student_t"] = "student_t",
         n_inducing: int = 25,
         inducing_inputs: ArrayLike | None = None,
         n_networks: int | Literal["auto"] = "auto",
@@ -269,6 +270,7 @@ class SIPRegressor(
         random_state: Seed = None,
     ) -> None:
         self.prior = prior
+        self.likelihood = likelihood
         self.n_inducing = n_inducing
         self.inducing_inputs = inducing_inputs
         self.n_networks = n_networks
@@ -405,7 +407,7 @@ class SIPRegressor(
         if hasattr(self, "estimators_"):
             return self._predictions_of_members(X)
         scaled = self._scaled(X)
-        mixture = self._mixture(self._predictor, scaled)
+        mixture = self._predictor.mixture(scaled)
         if self._process is not None:
             mixture = pooled(mixture, [self._process], [scaled])
         mixture = where_unseen(mixture, *self._unseen(self._placed(X)))
@@ -441,8 +443,7 @@ class SIPRegressor(
             return self._functions_of_members("sample_y", X, n_samples, random_state)
         (generator,) = spawn_generators(random_state, 1)
         scaled = self._scaled(X)
-        f, noise = self._predictor.functions(scaled, n_samples, generator)
-        f += np.sqrt(noise) * generator.standard_normal(f.shape)
+        f = self._predictor.observations(scaled, n_samples, generator)
         if self._process is not None:
             self._process.replace_draws(f, scaled, generator)
         draws_where_unseen(f, *self._unseen(self._placed(X)), generator)

@@ -266,7 +266,7 @@ def test_factors_are_drawn_from_what_held_out_rows_leave_possible(fitted, n):
     model, X, _ = fitted
     model = copy.deepcopy(model)
     scaled = model._scaled(X)
-    d = model._mixture(model._new_predictor(100), scaled)
+    d = model._new_predictor(100).mixture(scaled)
     noise = model._predictor.noise_variance[0]
     targets = held_out_targets(d, 8 * noise, 1.0, np.random.default_rng(0))
     model._calibrate(scaled[:n], targets[:n], np.ones(n))
@@ -301,11 +301,11 @@ def test_draws_move_apart_where_held_out_rows_ask_for_it():
     X, y = two_modes(400, 0)
     model = SIPRegressor(**SMALL, max_iter=40, random_state=0).fit(X, y)
     scaled = model._scaled(X)
-    d = model._mixture(model._new_predictor(100), scaled)
+    d = model._new_predictor(100).mixture(scaled)
     rng = np.random.default_rng(0)
     model._calibrate(scaled, held_out_targets(d, 0.0, 1.6, rng), np.ones(len(X)))
     assert 1.3 < model._spread_factor < 2.0
-    wide = model._mixture(model._new_predictor(100), scaled)
+    wide = model._new_predictor(100).mixture(scaled)
     expected = d.mean()[:, None] + model._spread_factor * (d.means - d.mean()[:, None])
     np.testing.assert_allclose(wide.means, expected, rtol=1e-6, atol=1e-9)
 
@@ -327,7 +327,7 @@ def test_scores_are_of_predictions_with_the_noise_that_rows_ask_for(fitted):
     model, X, _ = fitted
     model = copy.deepcopy(model)
     scaled, ones = model._scaled(X), np.ones(len(X))
-    d = model._mixture(model._new_predictor(100), scaled)
+    d = model._new_predictor(100).mixture(scaled)
     noise = model.noise_variance_ / model._y_scale**2
     targets = held_out_targets(d, 3.0 * noise, 1.0, np.random.default_rng(0))
     plain = d.logpdf(targets).mean()
