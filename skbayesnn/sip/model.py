@@ -72,9 +72,12 @@ class SparseImplicitProcess:
             **self.prior.blocks(),
             "posterior": self.posterior.n_parameters,
             "inducing inputs": Z.size,
-            "noise": 1 if likelihood == "gaussian" else 1 + len(START),
+            **({} if likelihood == "gaussian" else {"shape of the noise": len(START)}),
+            "log noise variance": 1,
         }
-        noise = np.append(START, np.log(noise_variance))[-self.blocks["noise"] :]
+        shape = [] if likelihood == "gaussian" else START
+        noise = np.append(shape, np.log(noise_variance))
+        self.n_noise = len(noise)
         self.theta = np.concatenate(
             [theta, self._start_posterior(generator), Z.ravel(), noise]
         ).astype(dtype)
@@ -86,7 +89,7 @@ class SparseImplicitProcess:
         """Views: prior, posterior, inducing inputs (n_inducing, n_inputs), noise."""
         a = self.prior.n_parameters
         b = a + self.posterior.n_parameters
-        c = len(vector) - self.blocks["noise"]
+        c = len(vector) - self.n_noise
         return vector[:a], vector[a:b], vector[b:c].reshape(self.n_inducing, -1), vector[c:]
 
     def _start_posterior(self, generator):

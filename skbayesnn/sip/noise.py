@@ -9,10 +9,12 @@ which is a law by itself, normalised for every ν. With all o_k = 0 it is so nea
 that their divergence is below 0.01 nats; where ν is large the weight is that of λ = 1 alone, a
 Gaussian. What is wide may lie to one side of what is narrow, in proportion to how much wider it is:
 
-    o_k = β (σ / √λ_k − σ).
+    o_k = β (σ / √λ_k − σ),    β = 2 tanh(b/2).
 
 So the two tails differ in their scale and have one power; gamma noise of skewness 1.6 is then 0.07
-nats from the nearest such law, and 0.19 from the nearest with β = 0.
+nats from the nearest such law, and 0.19 from the nearest with β = 0. With |β| above 2.5 or so the
+law has two modes, which are for the draws of functions to find: two branches are not at one
+distance everywhere.
 """
 
 from typing import NamedTuple
@@ -30,8 +32,9 @@ matter of the last λ."""
 LEAST_VARIANCE = 1e-6
 """Of the target, standardised. Where most targets are equal, their density has no bound without:
 the heavy tails explain the others."""
-START = np.array([2.0, 0.0])
-"""Of a and β."""
+MOST_SKEW = 2.0
+START = np.zeros(2)
+"""Of a and b."""
 
 
 class Scales(NamedTuple):
@@ -67,7 +70,7 @@ def scales_of(noise, log_precisions=TRAINING):
     Parameters
     ----------
     noise : array-like of shape (1,) or (3,)
-        log σ² alone for a Gaussian; a, β and log(σ² − 10⁻⁶) for a Student's t.
+        log σ² alone for a Gaussian; a, b and log(σ² − 10⁻⁶) for a Student's t.
     log_precisions : ndarray of shape (n_scales,), default=TRAINING
 
     Returns
@@ -86,7 +89,7 @@ def scales_of(noise, log_precisions=TRAINING):
     variance = variance_of(noise)
     if len(noise) == 1:
         return Scales(np.zeros(1), np.zeros(1), np.array([variance]), np.zeros(1))
-    above, skew = np.exp(float(noise[0])), float(noise[1])
+    above, skew = np.exp(float(noise[0])), MOST_SKEW * np.tanh(noise[1] / MOST_SKEW)
     statistics = log_precisions - np.exp(log_precisions)
     logits = 0.5 * (LEAST_DEGREES + above) * statistics
     weights = np.exp(logits - logits.max())
@@ -115,16 +118,17 @@ def gradient_of(noise, scales, d_log_weights, d_offsets, d_log_variances):
     if len(noise) == 1:
         return np.array([in_log_variance])
     variance = variance_of(noise)
+    slope = np.cosh(noise[1] / MOST_SKEW) ** -2.0
     in_log_variance += 0.5 * d_offsets @ scales.offsets
     return np.array([
         d_log_weights @ scales.slopes,
-        d_offsets @ np.expm1(-0.5 * TRAINING) * np.sqrt(variance),
+        d_offsets @ np.expm1(-0.5 * TRAINING) * np.sqrt(variance) * slope,
         in_log_variance * (1.0 - LEAST_VARIANCE / variance),
     ])  # fmt: skip
 
 
 def penalty_of(noise):
-    """Minus the log density of ν under Gamma(2, 1/10) and of β under N(0, 1), and its gradient.
+    """Minus the log density of ν under Gamma(2, 1/10) and of b under N(0, 1), and its gradient.
 
     The first is a weak prior (Juárez and Steel, 2010): where all rows fit a Gaussian, it keeps ν
     from infinity, from where no gradient leads back. Constants are left out.
@@ -142,7 +146,7 @@ def penalty_of(noise):
     gradient = np.zeros(len(noise))
     if len(noise) == 1:
         return 0.0, gradient
-    above, skew = np.exp(float(noise[0])), float(noise[1])
+    above, b = np.exp(float(noise[0])), float(noise[1])
     degrees = LEAST_DEGREES + above
-    gradient[:2] = (0.1 - 1.0 / degrees) * above, skew
-    return 0.1 * degrees - np.log(degrees) + 0.5 * skew**2, gradient
+    gradient[:2] = (0.1 - 1.0 / degrees) * above, b
+    return 0.1 * degrees - np.log(degrees) + 0.5 * b**2, gradient

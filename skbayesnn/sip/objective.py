@@ -1,18 +1,17 @@
 """The terms of the objective, eq. 12 of the paper, with their gradients.
 
-    (1/α) Σ_i w_i log (1/S) Σ_s Σ_k π_k E[N(y_i; f_i + o_k, τ_k)^α | u_s] − β · KL(q‖p)
+    (1/α) Σ_i w_i log (1/S) Σ_s p(y_i | u_s)^α − β · KL(q‖p)
 
-with w_i the weight of a row, one in the paper, and π_k, o_k and τ_k the weights, means and
-variances of the Gaussians that the noise is made of (``noise.py``); the paper has one, o_1 = 0.
+with w_i the weight of a row, one in the paper. The density of a target given inducing values is
 
-The paper draws f_i from p(f_i | u_s); here that expectation is taken exactly, since f_i given
-u_s and y_i given f_i and k are Gaussian:
+    p(y_i | u_s) = Σ_k π_k N(y_i; m_si + o_k, v_i + τ_k),
 
-    E[N(y; f, τ)^α] = (2πτ)^((1−α)/2) α^(−½) N(y; m, v + τ/α),    f ~ N(m, v).
-
-Like f_i, the scale k of a row has its prior as its posterior given u_s: for α = 1 the objective is
-the log-density of the mixture, and for smaller α, by Jensen's inequality, it is below that of
-(Σ_k π_k N(y; f + o_k, τ_k))^α, of which there is no closed form.
+with the mean m and the variance v of f given u, and the weights π_k, means o_k and variances τ_k
+of the Gaussians that the noise is made of (``noise.py``). The paper has one of these, draws f_i
+from p(f_i | u_s), and takes the mean of p(y_i | f_i)^α over f_i and u together. For α = 1 both are
+the same. For smaller α a power of the noise's mixture has no mean in closed form, and with the
+power of each of its Gaussians in its place (which is less, by Jensen's inequality) the noise
+becomes one Gaussian while α is small, and stays one.
 
 The divergence, which the paper takes as ½ [KL(q‖p) + KL(p‖q)], is in ``discriminator.py``.
 """
@@ -42,38 +41,36 @@ def power_log_likelihood(y, means, variances, scales, alpha, row_weights):
     d_log_weights, d_offsets, d_log_noises : ndarray of shape (n_scales,)
         In each log weight, mean and log variance of the noise, as if they were independent.
     """
-    log_weights, offsets, noises = scales.log_weights, scales.offsets, scales.variances
-    offsets = offsets[:, None]
-    skewed = offsets.any()
-    spreads = variances + noises[:, None] / alpha
-    residuals = y - means
+    offsets, noises = scales.offsets[:, None], scales.variances[:, None]
+    spreads, residuals = variances + noises, y - means
     squares = residuals**2
-    # Of (residual - offset)², term by term: no array of all scales more than there must be.
+    # Of (residual - offset)², term by term: few passes over arrays of all scales.
     terms = squares * (-0.5 / spreads)[:, None]
-    if skewed:
+    if offsets.any():
         terms += residuals * (offsets / spreads)[:, None]
-    constants = -0.5 * (np.log(2 * np.pi * spreads) + offsets**2 / spreads)
-    constants += (
-        log_weights + 0.5 * ((1 - alpha) * np.log(2 * np.pi * noises) - np.log(alpha))
-    )[:, None]
+    constants = scales.log_weights[:, None] - 0.5 * (
+        np.log(2 * np.pi * spreads) + offsets**2 / spreads
+    )
     terms += constants[:, None]
-    top = terms.max(axis=(0, 1))
+    top = terms.max(axis=0)
     terms -= top
     shares = np.exp(terms, out=terms)
+    of_draws = shares.sum(axis=0)
+    powers = alpha * (top + np.log(of_draws))
+    most = powers.max(axis=0)
+    powers = np.exp(powers - most)
+    mass = powers.sum(axis=0)
+    total = np.sum(row_weights * (most + np.log(mass / len(means)))) / alpha
+    # The part of a row that each draw and scale explains, summed over draws, with the moments of
+    # its residuals.
+    shares *= powers * (row_weights / mass) / of_draws
     mass = shares.sum(axis=1)
-    total_mass = mass.sum(axis=0)
-    total = np.sum(row_weights * (top + np.log(total_mass / len(means)))) / alpha
-    rows = row_weights / (total_mass * alpha)
-    mass *= rows
-    second = np.einsum("ksi,si->ki", shares, squares) * rows
-    pulls = rows / spreads
-    d_means = np.einsum("ksi,ki->si", shares, pulls) * residuals
-    first = np.einsum("ksi,si->ki", shares, residuals) * rows
-    if skewed:
-        second += offsets * (offsets * mass - 2.0 * first)
-        d_means -= np.einsum("ksi,ki->si", shares, pulls * offsets)
-    d_offsets = np.sum((first - offsets * mass) / spreads, axis=1)
+    first = np.einsum("ksi,si->ki", shares, residuals) - offsets * mass
+    second = np.einsum("ksi,si->ki", shares, squares) - offsets * (2.0 * first + offsets * mass)
+    d_means = np.einsum("ksi,ki->si", shares, 1.0 / spreads) * residuals
+    if offsets.any():
+        d_means -= np.einsum("ksi,ki->si", shares, offsets / spreads)
     d_spreads = 0.5 * (second / spreads - mass) / spreads
-    d_log_weights = mass.sum(axis=1)
-    d_log_noises = noises / alpha * d_spreads.sum(axis=1) + 0.5 * (1 - alpha) * d_log_weights
-    return total, d_means, d_spreads.sum(axis=0), d_log_weights, d_offsets, d_log_noises
+    d_offsets = np.sum(first / spreads, axis=1)
+    d_log_noises = np.sum(noises * d_spreads, axis=1)
+    return total, d_means, d_spreads.sum(axis=0), mass.sum(axis=1), d_offsets, d_log_noises
