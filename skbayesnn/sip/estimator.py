@@ -180,30 +180,31 @@ class SIPRegressor(
     of a row at once; few draws do, which makes training noisy.
 
     Differences from the paper: the expectation over f given u in its objective is computed exactly,
-    and before the power α is taken, and so is that over the last layer of the "bnn" prior. The hidden networks of that prior keep
-    their noise: the prior is that of `n_draws` / 10 networks, but at least ten, each as likely as
-    the others, with weights that follow the learned means and scales. The classifier is a Gaussian
-    discriminant with running moments plus a network, and sees inducing values with the noise of y
-    added; without the noise it separates posterior and prior at once, and its divergence is far too
-    small. The divergence is KL(q‖p) instead of the mean of both directions, and the posterior
-    network produces whitened inducing values: with both divergences, prior and posterior chased
-    each other where the noise was small, and training left the data. The parameters of the prior
-    have a prior of their own, α rises during training, the inducing inputs have four times the
-    learning rate, and predictions are widened to suit the held-out rows, by a factor on the
-    distances between the draws of the inducing values and by factors on the noise variance. Each
-    draw has a noise factor of its own, drawn from the posterior given these rows, so that the tails
-    are heavy where the rows are few.
+    and so is that over the last layer of the "bnn" prior. The
+    hidden networks of that prior keep their noise: the prior is that of `n_draws` / 10 networks,
+    but at least ten, each as likely as the others, with weights that follow the learned means and
+    scales. The classifier is a Gaussian discriminant with running moments plus a network, and sees
+    inducing values with the noise of y added; without the noise it separates posterior and prior at
+    once, and its divergence is far too small. The divergence is KL(q‖p) instead of the mean of both
+    directions, and the posterior network produces whitened inducing values: with both divergences,
+    prior and posterior chased each other where the noise was small, and training left the data. The
+    parameters of the prior have a prior of their own, α rises during training, the inducing inputs
+    have four times the learning rate, and predictions are widened to suit the held-out rows, by a
+    factor on the distances between the draws of the inducing values and by factors on the noise
+    variance. Each draw has a noise factor of its own, drawn from the posterior given these rows, so
+    that the tails are heavy where the rows are few.
 
     The noise of "student_t" is not in the paper either. It is a mixture of Gaussians
 
         y = f + ε,    ε ~ Σ_k π_k N(β σ (λ_k^(−1/2) − 1), σ²/λ_k),
 
-    with π_k proportional to exp(ν/2 (log λ_k − λ_k)) and log λ_k evenly spaced at distances of 1.6. For β = 0 it is a Student's t with ν degrees of
-    freedom and scale σ, up to 0.01 nats (the trapezoid rule for its Gaussian scale mixture); β
-    in (−2, 2) moves what is wide to one side, and the law keeps one mode. There are weak priors, and
-    σ is at least a thousandth of the spread of y, or the density of a target that comes again and again would have
-    no bound. In predictions every draw of the inducing values has one of the scales, and each scale
-    has its share of the draws, but four at least.
+    with π_k proportional to exp(ν/2 (log λ_k − λ_k)) and log λ_k evenly spaced at distances of 1.6.
+    For β = 0 it is a Student's t with ν degrees of freedom and scale σ, up to 0.01 nats (the
+    trapezoid rule for its Gaussian scale mixture); β in (−2, 2) moves what is wide to one side, and
+    the law keeps one mode. There are weak priors, and σ is at least a thousandth of the spread of
+    y, or the density of a target that comes again and again would have no bound. In predictions
+    every draw of the inducing values has one of the scales, and each scale has its share of the
+    draws, but two at least.
 
     The Gaussian process is no part of the paper's model. Each network has a process of its own,
     with squared exponential covariance and Gaussian noise. Its length scales, height and noise

@@ -1,17 +1,21 @@
 """The terms of the objective, eq. 12 of the paper, with their gradients.
 
-    (1/α) Σ_i w_i log (1/S) Σ_s p(y_i | u_s)^α − β · KL(q‖p)
+    (1/α) Σ_i w_i log (1/S) Σ_s E[p(y_i | f_i)^α | u_s] − β · KL(q‖p)
 
-with w_i the weight of a row, one in the paper. The density of a target given inducing values is
+with w_i the weight of a row, one in the paper. The paper draws f_i from p(f_i | u_s), and its noise
+is Gaussian. Here the expectation is taken exactly: f_i given u_s is Gaussian, and with the norm
+‖h‖ = E[h(f)^α]^(1/α) for f ~ N(m, v)
 
-    p(y_i | u_s) = Σ_k π_k N(y_i; m_si + o_k, v_i + τ_k),
+    ‖N(y; f, τ)‖ = (2πτ)^(−½) (1 + αv/τ)^(−1/(2α)) exp(−½ (y − m)² / (τ + αv)).
 
-with the mean m and the variance v of f given u, and the weights π_k, means o_k and variances τ_k
-of the Gaussians that the noise is made of (``noise.py``). The paper has one of these, draws f_i
-from p(f_i | u_s), and takes the mean of p(y_i | f_i)^α over f_i and u together. For α = 1 both are
-the same. For smaller α a power of the noise's mixture has no mean in closed form, and with the
-power of each of its Gaussians in its place (which is less, by Jensen's inequality) the noise
-becomes one Gaussian while α is small, and stays one.
+The noise may be a mixture of Gaussians of weights π_k, means o_k and variances τ_k (``noise.py``).
+Its norm is that sum's for α = 1; for smaller α, where there is no closed form, the sum of the norms
+takes its place, which is no more by Minkowski's inequality:
+
+    E[(Σ_k π_k N(y; f + o_k, τ_k))^α] ≥ (Σ_k π_k ‖N(y; f + o_k, τ_k)‖)^α.
+
+By Jensen's there is Σ_k π_k ‖…‖^α on the right, which is less: with it the noise becomes one
+Gaussian while α is small, and stays one.
 
 The divergence, which the paper takes as ½ [KL(q‖p) + KL(p‖q)], is in ``discriminator.py``.
 """
@@ -42,14 +46,16 @@ def power_log_likelihood(y, means, variances, scales, alpha, row_weights):
         In each log weight, mean and log variance of the noise, as if they were independent.
     """
     offsets, noises = scales.offsets[:, None], scales.variances[:, None]
-    spreads, residuals = variances + noises, y - means
+    # Rounding makes variances negative where training has left what is sensible.
+    variances = np.maximum(variances, 0.0)
+    spreads, residuals = noises + alpha * variances, y - means
     squares = residuals**2
     # Of (residual - offset)², term by term: few passes over arrays of all scales.
     terms = squares * (-0.5 / spreads)[:, None]
     if offsets.any():
         terms += residuals * (offsets / spreads)[:, None]
     constants = scales.log_weights[:, None] - 0.5 * (
-        np.log(2 * np.pi * spreads) + offsets**2 / spreads
+        np.log(2 * np.pi * noises) + np.log(spreads / noises) / alpha + offsets**2 / spreads
     )
     terms += constants[:, None]
     top = terms.max(axis=0)
@@ -70,7 +76,8 @@ def power_log_likelihood(y, means, variances, scales, alpha, row_weights):
     d_means = np.einsum("ksi,ki->si", shares, 1.0 / spreads) * residuals
     if offsets.any():
         d_means -= np.einsum("ksi,ki->si", shares, offsets / spreads)
-    d_spreads = 0.5 * (second / spreads - mass) / spreads
+    second /= spreads
+    d_variances = 0.5 * np.sum((alpha * second - mass) / spreads, axis=0)
     d_offsets = np.sum(first / spreads, axis=1)
-    d_log_noises = np.sum(noises * d_spreads, axis=1)
-    return total, d_means, d_spreads.sum(axis=0), mass.sum(axis=1), d_offsets, d_log_noises
+    d_log_noises = 0.5 * np.sum((noises * second + variances * mass) / spreads - mass, axis=1)
+    return total, d_means, d_variances, mass.sum(axis=1), d_offsets, d_log_noises

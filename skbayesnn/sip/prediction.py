@@ -14,8 +14,8 @@ from skbayesnn.sip.noise import PREDICTION, scales_of, variance_of
 
 # Rows times networks times units are in memory at once.
 _ROWS_AT_ONCE = 256
-LEAST_WEIGHT, LEAST_DRAWS = 1e-10, 4
-"""Scales of the noise that are as good as never met are left out; others have so many draws."""
+LEAST_WEIGHT, LEAST_DRAWS = 1e-10, 2
+"""Scales of the noise that are as good as never met are left out; others have so many draws at least."""
 
 
 class Predictor:
@@ -119,7 +119,7 @@ class Predictor:
         law : PredictiveMixture, or list of PredictiveMixture
         """
         means, variances = self.moments(X)
-        means, variances = means[:, self.draws], variances[:, None]
+        means, variances = means[:, self.draws], np.maximum(variances, 0.0)[:, None]
         own = self.noise_variance[self.draws]
         laws = [
             PredictiveMixture(

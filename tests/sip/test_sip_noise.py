@@ -111,16 +111,23 @@ def test_prior_of_the_parameters(noise):
 
 
 @pytest.mark.parametrize("alpha", [0.2, 0.6, 1.0])
-def test_likelihood_is_the_mean_power_of_the_density_with_this_noise(alpha):
-    y, means, variance = 1.3, np.array([-0.5, 0.9]), 0.4
+@pytest.mark.parametrize("y", [-4.0, 0.1, 1.3, 5.0])
+def test_likelihood_is_between_two_bounds_and_exact_for_alpha_one(alpha, y):
+    means, variance = np.array([-0.5, 0.9]), 0.4
     scales = scales_of(parameters(2.5, 0.2, 0.8))
     total, *_ = power_log_likelihood(
         np.array([y]), means[:, None], np.array([variance]), scales, alpha, np.ones(1)
     )
-    f = np.linspace(-8, 8, 20_001)
+    f = np.linspace(-12, 12, 20_001)
     of_f = norm.pdf(f, means[:, None], np.sqrt(variance)) * (f[1] - f[0])
-    density = of_f @ np.exp(log_density(y - f, scales))
-    np.testing.assert_allclose(total, np.log(np.mean(density**alpha)) / alpha)
+    exact = of_f @ np.exp(alpha * log_density(y - f, scales))
+    each = norm.pdf(y, f[:, None] + scales.offsets, np.sqrt(scales.variances)) ** alpha
+    of_jensen = of_f @ each @ np.exp(scales.log_weights)
+    exact, of_jensen = (np.log(powers.mean()) / alpha for powers in (exact, of_jensen))
+    if alpha == 1.0:
+        np.testing.assert_allclose(total, exact)
+    else:
+        assert of_jensen < total < exact
 
 
 def heavy(n, seed):
@@ -163,7 +170,7 @@ def test_every_scale_has_its_share_of_the_draws(fitted):
         own = predictor.factors == factor
         np.testing.assert_allclose(law.weights[own].sum(), weight, atol=1e-9)
         np.testing.assert_array_equal(predictor.offsets[own], offset)
-        assert weight < 1e-10 or own.sum() >= 4
+        assert weight < 1e-10 or own.sum() >= 2
         assert len(set(predictor.draws[own])) == own.sum()
 
 

@@ -154,16 +154,16 @@ def test_hyperprior_is_a_normal_law(kind):
 
 
 @pytest.mark.parametrize("alpha", [0.2, 0.5, 1.0])
-def test_likelihood_is_the_mean_power_over_draws_of_u(alpha):
+def test_likelihood_is_the_mean_power_over_draws_of_f(alpha):
     y, means, variances, noise = 0.3, np.array([-0.5, 0.9]), 0.4, 0.2
     total, *_ = power_log_likelihood(
         np.array([y]), means[:, None], np.array([variances]), scales_of([np.log(noise)]), alpha,
         np.ones(1),
     )  # fmt: skip
     f = np.linspace(-8, 8, 20_001)
-    of_f = norm.pdf(f, means[:, None], np.sqrt(variances))
-    density = np.sum(norm.pdf(y, f, np.sqrt(noise)) * of_f, axis=1) * (f[1] - f[0])
-    np.testing.assert_allclose(total, np.log(np.mean(density**alpha)) / alpha)
+    of_f = norm.pdf(f, means[:, None], np.sqrt(variances)) * (f[1] - f[0])
+    powers = of_f @ norm.pdf(y, f, np.sqrt(noise)) ** alpha
+    np.testing.assert_allclose(total, np.log(powers.mean()) / alpha)
 
 
 def test_a_weight_is_so_many_rows():
