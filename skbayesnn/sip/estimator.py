@@ -48,10 +48,10 @@ class SIPRegressor(
         alternates "bnn" and "smooth" for the networks that are pooled, and uses "bnn" for a single
         network. "bnn" suits rough functions; "smooth" suits smooth ones and gaps between the rows.
     likelihood : {"gaussian", "student_t"}, default="student_t"
-        Distribution of the target given the function, the same at all inputs. "student_t" has heavy
-        tails, so that outliers do not decide, and may be skewed: one of its tails can have a larger
-        scale than the other. Its degrees of freedom, from 2 up, and its skewness are learned;
-        it can become Gaussian. "gaussian" is the paper's.
+        Distribution of the target given the function. "student_t" has heavy tails, so that outliers
+        do not decide, and may be skewed: one tail can have a larger scale than the other. Its
+        degrees of freedom, from 2 up, and its skewness are learned, and are the same for all rows;
+        it can become Gaussian. "gaussian" is the noise of the paper.
     n_inducing : int, default=25
         Number of inducing inputs; at most the number of distinct rows of X.
     inducing_inputs : array-like of shape (n_inducing, n_features) or None, default=None

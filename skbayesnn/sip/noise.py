@@ -12,7 +12,7 @@ Gaussian. What is wide may lie to one side of what is narrow, in proportion to h
     o_k = β (σ / √λ_k − σ),    β = 2 tanh(b/2).
 
 So the two tails differ in their scale and have one power; gamma noise of skewness 1.6 is then 0.07
-nats from the nearest such law, and 0.19 from the nearest with β = 0. With |β| above 2.5 or so the
+nats from the nearest such law, and 0.19 from the nearest with β = 0. With |β| of 3 or more the
 law has two modes, which are for the draws of functions to find: two branches are not at one
 distance everywhere.
 """
@@ -23,18 +23,19 @@ import numpy as np
 
 STEP = 1.6
 """Distance of the log precisions."""
-TRAINING, PREDICTION = STEP * np.arange(1, -4, -1), STEP * np.arange(1, -9, -1)
-"""Log precisions log λ_k. Targets of rows to train on are within what five explain: noise of up to
-11 scales σ; others may lie beyond."""
+TRAINING, PREDICTION = STEP * np.arange(1, -4, -1), STEP * np.arange(1, -13, -1)
+"""Log precisions log λ_k. Targets of rows to train on are within what five explain, deviations of up
+to 11 σ and what lies beyond them; those of other rows may be a thousand times as far."""
 LEAST_DEGREES = 2.0
-"""The degrees of freedom are ν = 2 + exp(a): predictions have a mean, and a variance that is no
-matter of the last λ."""
+"""The degrees of freedom are ν = 2 + exp(a): predictions have a mean, and a variance that hardly
+depends on where the λ end."""
 LEAST_VARIANCE = 1e-6
 """Of the target, standardised. Where most targets are equal, their density has no bound without:
 the heavy tails explain the others."""
 MOST_SKEW = 2.0
+"""Of β."""
 START = np.zeros(2)
-"""Of a and b."""
+"""Of a and b: three degrees of freedom."""
 
 
 class Scales(NamedTuple):

@@ -15,7 +15,7 @@ from skbayesnn.sip.noise import PREDICTION, scales_of, variance_of
 # Rows times networks times units are in memory at once.
 _ROWS_AT_ONCE = 256
 LEAST_WEIGHT, LEAST_DRAWS = 1e-10, 2
-"""Scales of the noise that are as good as never met are left out; others have so many draws at least."""
+"""Scales of the noise that are as good as never met are left out; others have a few draws."""
 
 
 class Predictor:
