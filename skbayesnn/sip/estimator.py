@@ -225,10 +225,9 @@ class SIPRegressor(
 
     Fits of one network to a few hundred rows differ from seed to seed. What falls short on
     synthetic tables of 200 to 500 rows, a default fit each: 90 % intervals cover 1.00 without
-    noise and 0.97 with outliers, which is too wide. Beyond the rows they cover 0.85 on one table
-    and 0.97 to 1.00 on others, and in gaps 0.84 to 0.98, with wide intervals. On Friedman's
-    function the networks come to follow single rows, and the Gaussian process has most of the
-    weight.
+    noise, which is too wide. Beyond the rows they cover 0.85 on one table and 0.97 to 1.00 on
+    others, and in gaps 0.84 to 0.98, with wide intervals. On Friedman's function the networks come
+    to follow single rows, and the Gaussian process has most of the weight.
 
     The divergence compares posterior and prior in units of the prior, so it hardly determines the
     spread of the prior itself: on the bimodal data of the paper, draws of the fitted prior have

@@ -24,8 +24,8 @@ import numpy as np
 STEP = 1.6
 """Distance of the log precisions."""
 TRAINING, PREDICTION = STEP * np.arange(1, -4, -1), STEP * np.arange(1, -13, -1)
-"""Log precisions log λ_k. Targets of rows to train on are within what five explain, deviations of up
-to 11 σ and what lies beyond them; those of other rows may be a thousand times as far."""
+"""Log precisions log λ_k. Targets of rows to train on are within what five explain, deviations of
+up to 11 σ and what lies beyond them; those of other rows may be a thousand times as far."""
 LEAST_DEGREES = 2.0
 """The degrees of freedom are ν = 2 + exp(a): predictions have a mean, and a variance that hardly
 depends on where the λ end."""
