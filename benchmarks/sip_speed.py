@@ -5,7 +5,7 @@ with random weights) at the batch and at the inducing inputs together, draws of 
 one update of the classifier, the conditional, the likelihood, the divergence, one update of
 everything else. The PyTorch step is the paper's, as its users write it: moments from draws of
 whole networks, batched products, autograd, Adam, no Python loop over draws; ours integrates the
-last layer. PyTorch is optional.
+last layer, and has the noise of default fits, which is Student's. PyTorch is optional.
 
     python benchmarks/sip_speed.py
 """
@@ -33,7 +33,7 @@ def ours(batch, n_inducing, n_draws, n_inputs):
     data, generator = spawn_generators(0, 2)
     X, y = data.normal(size=(N_TOTAL, n_inputs)), data.normal(size=N_TOTAL)
     model = SparseImplicitProcess(
-        "bnn", X[:n_inducing], X, WIDTH, 0.3, 1.0, 1e-5, n_draws, generator
+        "bnn", X[:n_inducing], X, WIDTH, 0.3, 1.0, 1e-5, n_draws, generator, likelihood="student_t"
     )
     inference = SIPInference(model, Settings(), generator)
     inference.attach(X, y)

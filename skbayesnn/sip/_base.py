@@ -18,7 +18,6 @@ from skbayesnn._validation import (
 )
 from skbayesnn._warnings import warn_user
 from skbayesnn.numerics.random import spawn_generators, systematic
-from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.sip.inference import Settings, SIPInference
 from skbayesnn.sip.model import SparseImplicitProcess
 from skbayesnn.sip.prediction import Predictor
@@ -37,6 +36,7 @@ from skbayesnn.training.unseen import Unseen
 
 _CONSTRAINTS = {
     "prior": [Options(("auto", "bnn", "smooth", "sampler"))],
+    "likelihood": [Options(("gaussian", "student_t"))],
     "n_inducing": [positive(Integral)],
     "n_networks": [positive(Integral), Options(("auto",))],
     "gaussian_process": BOOLEAN,
@@ -118,7 +118,7 @@ class SIPBase:
         model = SparseImplicitProcess(
             prior, self._start_inducing(X, scaled, generator), scaled[some], self.width,
             _START_NOISE_VARIANCE, float(self.alpha_divergence), _JITTER, self.n_draws, generator,
-            hyperprior_weight=float(self.hyperprior_weight),
+            hyperprior_weight=float(self.hyperprior_weight), likelihood=self.likelihood,
         )  # fmt: skip
         n_steps = settings.n_epochs * settings.n_batches
         self._inference = SIPInference(
@@ -176,7 +176,7 @@ class SIPBase:
 
     def _means(self, scaled):
         """Means of the standardised target; (n, 1)."""
-        return self._mixture(self._predictor, scaled).mean()[:, None]
+        return self._predictor.mixture(scaled).mean()[:, None]
 
     def _learn(self, X, y, weights):
         """Fit to a part of the rows, the others telling when to stop; then go on with all."""
@@ -214,13 +214,13 @@ class SIPBase:
             self._set_beside(*data, rows, other)
             if not record.stopped_by_callback:
                 # The noise is that of rows that were not trained on.
-                log_noise = inference.average[-1]
+                noise = inference.model.parts(inference.average)[-1].copy()
                 inference.attach(*data)
                 record = train(
                     inference, n_epochs=self._more(record.best_epoch),
                     learning_rate=_ALL_ROWS_RATE * self.learning_rate, **common,
                 )  # fmt: skip
-                inference.average[-1] = log_noise
+                inference.model.parts(inference.average)[-1][:] = noise
                 self.loss_curve_ = [*self.loss_curve_, *record.losses]
         inference.detach()
         self._publish()
@@ -303,11 +303,9 @@ class SIPBase:
         found = np.empty((len(spreads), len(noises), len(targets)))
         for k, of_spread in zip(spreads, found, strict=True):
             predictor = self._new_predictor(n_components, k)
-            d = self._mixture(predictor, X)
-            for c, rows in zip(noises, of_spread, strict=True):
-                variances = d.variances + (c - 1.0) * predictor.noise_variance
-                rows[:] = PredictiveMixture(d.weights, d.means, variances).logpdf(targets)
-                rows -= np.log(c * k**2) / weights.sum()
+            laws = predictor.mixture(X, noises)
+            for c, law, rows in zip(noises, laws, of_spread, strict=True):
+                rows[:] = law.logpdf(targets) - np.log(c * k**2) / weights.sum()
         return found
 
     def _calibrate(self, X, targets, weights):
@@ -339,21 +337,13 @@ class SIPBase:
         """A Gaussian process shares in the prediction, by the rows that were held out."""
         if not self.gaussian_process or not self.normalize_X:
             return
-        known = self._mixture(self._new_predictor(self.n_posterior_draws), X[other])
+        known = self._new_predictor(self.n_posterior_draws).mixture(X[other])
         # Of its own: with the process or without, training goes on alike.
         generator = np.random.default_rng([self._seed, 2])
         self._process = ProcessBeside(
             X, targets[:, None], weights, rows, other, known.logpdf(targets[other])[:, None],
             generator,
         )  # fmt: skip
-
-    @staticmethod
-    def _mixture(predictor, X):
-        """Mixture at standardised inputs, of the standardised target."""
-        means, variances = predictor.moments(X)
-        weights = np.full(means.shape[1], 1.0 / means.shape[1])
-        variances = np.broadcast_to(variances[:, None], means.shape)
-        return PredictiveMixture(weights, means, variances + predictor.noise_variance)
 
     def _publish(self):
         self._y_ndim = 1

@@ -47,6 +47,11 @@ class SIPRegressor(
         and ten normal variables; given the inducing values, it is almost deterministic. "auto"
         alternates "bnn" and "smooth" for the networks that are pooled, and uses "bnn" for a single
         network. "bnn" suits rough functions; "smooth" suits smooth ones and gaps between the rows.
+    likelihood : {"gaussian", "student_t"}, default="student_t"
+        Distribution of the target given the function. "student_t" has heavy tails, so that outliers
+        do not decide, and may be skewed: one tail can have a larger scale than the other. Its
+        degrees of freedom, from 2 up, and its skewness are learned, and are the same for all rows;
+        it can become Gaussian. "gaussian" is the noise of the paper.
     n_inducing : int, default=25
         Number of inducing inputs; at most the number of distinct rows of X.
     inducing_inputs : array-like of shape (n_inducing, n_features) or None, default=None
@@ -134,8 +139,9 @@ class SIPRegressor(
         Positions of the inducing inputs after training, in the units of X. Of several networks
         this, the curves, the scores and the epochs below are of the first.
     noise_variance_ : float, or ndarray of shape (n_targets,)
-        Noise variance in the squared units of y: the mean over the components of the mixture, and
-        over several networks.
+        Noise variance in the squared units of y: the mean over the posterior draws, and over
+        several networks. With "student_t" the squared scale of the noise, which is its variance if
+        it is Gaussian.
     gaussian_process_weight_ : float or ndarray of shape (n_targets,)
         Weight of the Gaussian process in predictions; 0 if there is none.
     loss_curve_ : list of float
@@ -174,19 +180,31 @@ class SIPRegressor(
     of a row at once; few draws do, which makes training noisy.
 
     Differences from the paper: the expectation over f given u in its objective is computed exactly,
-    and so is that over the last layer of the "bnn" prior. The hidden networks of that prior keep
-    their noise: the prior is that of `n_draws` / 10 networks, but at least ten, each as likely as
-    the others, with weights that follow the learned means and scales. The classifier is a Gaussian
-    discriminant with running moments plus a network, and sees inducing values with the noise of y
-    added; without the noise it separates posterior and prior at once, and its divergence is far too
-    small. The divergence is KL(q‖p) instead of the mean of both directions, and the posterior
-    network produces whitened inducing values: with both divergences, prior and posterior chased
-    each other where the noise was small, and training left the data. The parameters of the prior
-    have a prior of their own, α rises during training, the inducing inputs have four times the
-    learning rate, and predictions are widened to suit the held-out rows, by a factor on the
-    distances between the draws of the inducing values and by factors on the noise variance. Each
-    component of the mixture has a noise factor of its own, drawn from the posterior given these
-    rows, so that the tails are heavy where the rows are few.
+    and so is that over the last layer of the "bnn" prior. The
+    hidden networks of that prior keep their noise: the prior is that of `n_draws` / 10 networks,
+    but at least ten, each as likely as the others, with weights that follow the learned means and
+    scales. The classifier is a Gaussian discriminant with running moments plus a network, and sees
+    inducing values with the noise of y added; without the noise it separates posterior and prior at
+    once, and its divergence is far too small. The divergence is KL(q‖p) instead of the mean of both
+    directions, and the posterior network produces whitened inducing values: with both divergences,
+    prior and posterior chased each other where the noise was small, and training left the data. The
+    parameters of the prior have a prior of their own, α rises during training, the inducing inputs
+    have four times the learning rate, and predictions are widened to suit the held-out rows, by a
+    factor on the distances between the draws of the inducing values and by factors on the noise
+    variance. Each draw has a noise factor of its own, drawn from the posterior given these rows, so
+    that the tails are heavy where the rows are few.
+
+    The noise of "student_t" is not in the paper either. It is a mixture of Gaussians
+
+        y = f + ε,    ε ~ Σ_k π_k N(β σ (λ_k^(−1/2) − 1), σ²/λ_k),
+
+    with π_k proportional to exp(ν/2 (log λ_k − λ_k)) and log λ_k evenly spaced at distances of 1.6.
+    For β = 0 it is a Student's t with ν degrees of freedom and scale σ, up to 0.01 nats (the
+    trapezoid rule for its Gaussian scale mixture); β in (−2, 2) moves what is wide to one side, and
+    the law keeps one mode. There are weak priors, and σ is at least a thousandth of the spread of
+    y, or the density of a target that comes again and again would have no bound. In predictions
+    every draw of the inducing values has one of the scales, and each scale has its share of the
+    draws, but two at least.
 
     The Gaussian process is no part of the paper's model. Each network has a process of its own,
     with squared exponential covariance and Gaussian noise. Its length scales, height and noise
@@ -207,10 +225,9 @@ class SIPRegressor(
 
     Fits of one network to a few hundred rows differ from seed to seed. What falls short on
     synthetic tables of 200 to 500 rows, a default fit each: 90 % intervals cover 1.00 without
-    noise and 0.97 with outliers, which is too wide. Beyond the rows they cover 0.85 on one table
-    and 0.97 to 1.00 on others, and in gaps 0.84 to 0.98, with wide intervals. On Friedman's
-    function the networks come to follow single rows, and the Gaussian process has most of the
-    weight.
+    noise, which is too wide. Beyond the rows they cover 0.85 on one table and 0.97 to 1.00 on
+    others, and in gaps 0.84 to 0.98, with wide intervals. On Friedman's function the networks come
+    to follow single rows, and the Gaussian process has most of the weight.
 
     The divergence compares posterior and prior in units of the prior, so it hardly determines the
     spread of the prior itself: on the bimodal data of the paper, draws of the fitted prior have
@@ -240,6 +257,7 @@ class SIPRegressor(
         self,
         *,
         prior: Literal["auto", "bnn", "smooth", "sampler"] = "auto",
+        likelihood: Literal["gaussian", "student_t"] = "student_t",
         n_inducing: int = 25,
         inducing_inputs: ArrayLike | None = None,
         n_networks: int | Literal["auto"] = "auto",
@@ -269,6 +287,7 @@ class SIPRegressor(
         random_state: Seed = None,
     ) -> None:
         self.prior = prior
+        self.likelihood = likelihood
         self.n_inducing = n_inducing
         self.inducing_inputs = inducing_inputs
         self.n_networks = n_networks
@@ -396,16 +415,16 @@ class SIPRegressor(
         Returns
         -------
         distribution : PredictiveMixture, or list of PredictiveMixture
-            `n_posterior_draws` components of equal weight, or as few more as make equal shares for
-            all networks, and those of the Gaussian process, noise included, in the units of y; with
-            several targets a list of one mixture a target.
+            `n_posterior_draws` components, or as few more as make equal shares for all networks and
+            give every scale of the noise some, and those of the Gaussian process, noise included,
+            in the units of y; with several targets a list of one mixture a target.
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         if hasattr(self, "estimators_"):
             return self._predictions_of_members(X)
         scaled = self._scaled(X)
-        mixture = self._mixture(self._predictor, scaled)
+        mixture = self._predictor.mixture(scaled)
         if self._process is not None:
             mixture = pooled(mixture, [self._process], [scaled])
         mixture = where_unseen(mixture, *self._unseen(self._placed(X)))
@@ -441,8 +460,7 @@ class SIPRegressor(
             return self._functions_of_members("sample_y", X, n_samples, random_state)
         (generator,) = spawn_generators(random_state, 1)
         scaled = self._scaled(X)
-        f, noise = self._predictor.functions(scaled, n_samples, generator)
-        f += np.sqrt(noise) * generator.standard_normal(f.shape)
+        f = self._predictor.observations(scaled, n_samples, generator)
         if self._process is not None:
             self._process.replace_draws(f, scaled, generator)
         draws_where_unseen(f, *self._unseen(self._placed(X)), generator)

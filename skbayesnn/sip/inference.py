@@ -24,7 +24,8 @@ small a step too far brings gradients a hundred times larger, and Adam, which di
 they were, leaves the data for good: yacht's fits did."""
 LOSS_LIMIT = 100.0
 """A mean loss a row above it counts as divergence; twice the hyperprior's at the start comes on
-top."""
+top. So does one below minus it: no rows have such densities, but a classifier that has left what
+is sensible finds any divergence."""
 
 
 @dataclass
@@ -148,7 +149,7 @@ class SIPInference(Trainable):
                 divergences.append(divergence)
         loss = float(np.sum(losses)) / len(order)
         limit = LOSS_LIMIT + 2.0 * self.start_penalty / self.n_total
-        if self.non_finite() is not None or not loss <= limit:
+        if self.non_finite() is not None or not -LOSS_LIMIT <= loss <= limit:
             return np.nan
         self.discriminator_losses.append(float(np.mean(told_apart)))
         self.divergences.append(float(np.mean(divergences)))

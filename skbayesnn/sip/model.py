@@ -5,6 +5,7 @@ import numpy as np
 from skbayesnn.numerics.random import normals_like
 from skbayesnn.sip.conditional import FeatureConditional
 from skbayesnn.sip.leaky_network import LeakyNetwork
+from skbayesnn.sip.noise import START, gradient_of, penalty_of, scales_of, variance_of
 from skbayesnn.sip.objective import power_log_likelihood
 from skbayesnn.sip.priors import BNNPrior, SmoothPrior
 from skbayesnn.sip.sampler import SamplerPrior
@@ -38,6 +39,8 @@ class SparseImplicitProcess:
     generator : numpy.random.Generator
     dtype : numpy dtype, default=numpy.float32
         Of the networks; the conditional and the likelihood are float64 always.
+    likelihood : {"gaussian", "student_t"}, default="gaussian"
+        Law of the noise.
 
     Attributes
     ----------
@@ -52,7 +55,7 @@ class SparseImplicitProcess:
 
     def __init__(
         self, prior, Z, X, width, noise_variance, alpha, jitter, n_draws, generator,
-        hyperprior_weight=0.0, dtype=np.float32,
+        hyperprior_weight=0.0, dtype=np.float32, likelihood="gaussian",
     ):  # fmt: skip
         self.n_inducing, self.n_inputs = Z.shape
         self.alpha, self.jitter, self.dtype = alpha, jitter, np.dtype(dtype)
@@ -69,20 +72,25 @@ class SparseImplicitProcess:
             **self.prior.blocks(),
             "posterior": self.posterior.n_parameters,
             "inducing inputs": Z.size,
+            **({} if likelihood == "gaussian" else {"shape of the noise": len(START)}),
             "log noise variance": 1,
         }
+        shape = [] if likelihood == "gaussian" else START
+        noise = np.append(shape, np.log(noise_variance))
+        self.n_noise = len(noise)
         self.theta = np.concatenate(
-            [theta, self._start_posterior(generator), Z.ravel(), [np.log(noise_variance)]]
+            [theta, self._start_posterior(generator), Z.ravel(), noise]
         ).astype(dtype)
         self.prior.hyper_scales = self.prior.hyper_scales.astype(dtype)
         self.gradient = np.zeros_like(self.theta)
         self.blur = None
 
     def parts(self, vector):
-        """Views: prior, posterior, inducing inputs (n_inducing, n_inputs), log noise (1,)."""
+        """Views: prior, posterior, inducing inputs (n_inducing, n_inputs), noise."""
         a = self.prior.n_parameters
         b = a + self.posterior.n_parameters
-        return vector[:a], vector[a:b], vector[b:-1].reshape(self.n_inducing, -1), vector[-1:]
+        c = len(vector) - self.n_noise
+        return vector[:a], vector[a:b], vector[b:c].reshape(self.n_inducing, -1), vector[c:]
 
     def _start_posterior(self, generator):
         """A posterior with the first two moments of the prior, so that it starts as smooth.
@@ -104,14 +112,14 @@ class SparseImplicitProcess:
         bias[:] = -hidden.mean(axis=0) @ weights
         return phi
 
-    def jitter_at(self, log_noise):
+    def jitter_at(self, noise_variance):
         """Jitter on the inducing values: a hundredth of the noise variance, if not less.
 
         Differences of u far below the noise carry no information, but where inducing inputs
         lie close together the conditional would extrapolate from them: with the least jitter
         alone, training blew up when all inducing inputs started at one point.
         """
-        return max(self.jitter, 0.01 * float(np.exp(log_noise)))
+        return max(self.jitter, 0.01 * noise_variance)
 
     def draw_posterior(self, generator, n_draws, phi):
         """Arrays of the posterior's network, whitened draws of u (n_draws, n_inducing) last."""
@@ -141,8 +149,9 @@ class SparseImplicitProcess:
         loss, divergence : float
             The loss, and its KL term in nats (without β).
         """
-        theta, phi, Z, log_noise = self.parts(self.theta)
-        d_theta, d_phi, d_Z, d_log_noise = self.parts(self.gradient)
+        theta, phi, Z, of_noise = self.parts(self.theta)
+        d_theta, d_phi, d_Z, d_of_noise = self.parts(self.gradient)
+        scales, noise_variance = scales_of(of_noise), variance_of(of_noise)
         n = len(X)
         n_draws = self.n_draws
         if self.networks is None:
@@ -153,20 +162,17 @@ class SparseImplicitProcess:
         f_z = self.prior.draws(theta, len(Z), n_draws, generator)
         kept = self.draw_posterior(generator, n_draws, phi)
         w = kept[-1].astype(np.float64)
-        blur = float(np.exp(0.5 * log_noise[0])) if self.blur is None else self.blur
-        conditional = FeatureConditional(
-            mean[n:], features[n:], self.jitter_at(float(log_noise[0]))
-        )
+        blur = np.sqrt(noise_variance) if self.blur is None else self.blur
+        conditional = FeatureConditional(mean[n:], features[n:], self.jitter_at(noise_variance))
         u = conditional.values(w).astype(self.dtype)
         # Of whitened values the prior is the same whatever its parameters, but for its shape:
         # the divergence is the posterior's concern alone.
         discriminator.learn_moments(u, mean[n:], conditional.covariance_z, blur)
         seen = discriminator.look(u, f_z, generator)
         learn(seen)
-        fit, d_means, d_variances, d_noise = power_log_likelihood(
-            y, *conditional.moments(mean[:n], features[:n], w), float(log_noise[0]),
-            self.alpha, weights,
-        )  # fmt: skip
+        fit, d_means, d_variances, *d_scales = power_log_likelihood(
+            y, *conditional.moments(mean[:n], features[:n], w), scales, self.alpha, weights
+        )
         divergence, kl_u = discriminator.divergence(seen, u)
         weight = kl_weight / n_total
         d_mean, d_features, d_w = conditional.adjoint(
@@ -176,8 +182,11 @@ class SparseImplicitProcess:
         d_mean = np.concatenate([d_mean, np.zeros(len(Z))])
         d_Z[:] = self.prior.adjoint(theta, d_mean, d_features, len(Z), d_theta)
         self.posterior.adjoint(phi, kept, d_w.astype(self.dtype), d_phi)
-        d_log_noise[0] = -d_noise / n
+        surprise, d_of_noise[:] = penalty_of(of_noise)
+        d_of_noise /= n_total
+        d_of_noise -= gradient_of(of_noise, scales, *d_scales) / n
         penalty, d_penalty = self.prior.hyperprior(theta)
         d_theta += self.hyperprior_weight / n_total * d_penalty
-        loss = weight * divergence + self.hyperprior_weight / n_total * penalty - fit / n
+        penalty = self.hyperprior_weight * penalty + surprise
+        loss = weight * divergence + penalty / n_total - fit / n
         return loss, divergence

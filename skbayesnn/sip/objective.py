@@ -2,12 +2,20 @@
 
     (1/α) Σ_i w_i log (1/S) Σ_s E[p(y_i | f_i)^α | u_s] − β · KL(q‖p)
 
-with w_i the weight of a row, one in the paper.
+with w_i the weight of a row, one in the paper. The paper draws f_i from p(f_i | u_s), and its noise
+is Gaussian. Here the expectation is taken exactly: f_i given u_s is Gaussian, and with the norm
+‖h‖ = E[h(f)^α]^(1/α) for f ~ N(m, v)
 
-The paper draws f_i from p(f_i | u_s); here that expectation is taken exactly, since f_i given
-u_s and y_i given f_i are Gaussian:
+    ‖N(y; f, τ)‖ = (2πτ)^(−½) (1 + αv/τ)^(−1/(2α)) exp(−½ (y − m)² / (τ + αv)).
 
-    E[N(y; f, σ²)^α] = (2πσ²)^((1−α)/2) α^(−½) N(y; m, v + σ²/α),    f ~ N(m, v).
+The noise may be a mixture of Gaussians of weights π_k, means o_k and variances τ_k (``noise.py``).
+Its norm is that sum's for α = 1; for smaller α, where there is no closed form, the sum of the norms
+takes its place, which is no more by Minkowski's inequality:
+
+    E[(Σ_k π_k N(y; f + o_k, τ_k))^α] ≥ (Σ_k π_k ‖N(y; f + o_k, τ_k)‖)^α.
+
+By Jensen's there is Σ_k π_k ‖…‖^α on the right, which is less: with it the noise becomes one
+Gaussian while α is small, and stays one.
 
 The divergence, which the paper takes as ½ [KL(q‖p) + KL(p‖q)], is in ``discriminator.py``.
 """
@@ -15,7 +23,7 @@ The divergence, which the paper takes as ½ [KL(q‖p) + KL(p‖q)], is in ``dis
 import numpy as np
 
 
-def power_log_likelihood(y, means, variances, log_noise, alpha, row_weights):
+def power_log_likelihood(y, means, variances, scales, alpha, row_weights):
     """First term of eq. 12 for a batch, and its gradient.
 
     Parameters
@@ -23,8 +31,8 @@ def power_log_likelihood(y, means, variances, log_noise, alpha, row_weights):
     y : ndarray of shape (n,)
     means : ndarray of shape (n_u, n)
     variances : ndarray of shape (n,)
-    log_noise : float
-        Log of the noise variance σ².
+    scales : skbayesnn.sip.noise.Scales
+        The Gaussians of the noise.
     alpha : float
         α in (0, 1].
     row_weights : ndarray of shape (n,)
@@ -33,22 +41,43 @@ def power_log_likelihood(y, means, variances, log_noise, alpha, row_weights):
     -------
     total : float
         Sum over the batch.
-    d_means, d_variances, d_log_noise : ndarray (n_u, n), ndarray (n,) and float
+    d_means, d_variances : ndarray (n_u, n) and ndarray (n,)
+    d_log_weights, d_offsets, d_log_noises : ndarray of shape (n_scales,)
+        In each log weight, mean and log variance of the noise, as if they were independent.
     """
-    noise = np.exp(log_noise)
-    total_variances = variances + noise / alpha
-    residuals = y - means
-    scaled = residuals / total_variances
-    log_density = -0.5 * (residuals * scaled + np.log(2 * np.pi * total_variances))
-    log_density += 0.5 * ((1 - alpha) * np.log(2 * np.pi * noise) - np.log(alpha))
-    top = log_density.max(axis=0)
-    weights = np.exp(log_density - top)
-    mass = weights.sum(axis=0)
-    total = np.sum(row_weights * (top + np.log(mass / len(means)))) / alpha
-    weights *= row_weights / (mass * alpha)
-    d_means = weights * scaled
-    d_variances = 0.5 * (
-        np.einsum("si,si->i", d_means, scaled) - weights.sum(axis=0) / total_variances
+    offsets, noises = scales.offsets[:, None], scales.variances[:, None]
+    # Rounding makes variances negative where training has left what is sensible.
+    variances = np.maximum(variances, 0.0)
+    spreads, residuals = noises + alpha * variances, y - means
+    squares = residuals**2
+    # Of (residual - offset)², term by term: few passes over arrays of all scales.
+    terms = squares * (-0.5 / spreads)[:, None]
+    if offsets.any():
+        terms += residuals * (offsets / spreads)[:, None]
+    constants = scales.log_weights[:, None] - 0.5 * (
+        np.log(2 * np.pi * noises) + np.log(spreads / noises) / alpha + offsets**2 / spreads
     )
-    d_log_noise = noise / alpha * d_variances.sum() + 0.5 * (1 - alpha) / alpha * row_weights.sum()
-    return total, d_means, d_variances, d_log_noise
+    terms += constants[:, None]
+    top = terms.max(axis=0)
+    terms -= top
+    shares = np.exp(terms, out=terms)
+    of_draws = shares.sum(axis=0)
+    powers = alpha * (top + np.log(of_draws))
+    most = powers.max(axis=0)
+    powers = np.exp(powers - most)
+    mass = powers.sum(axis=0)
+    total = np.sum(row_weights * (most + np.log(mass / len(means)))) / alpha
+    # The part of a row that each draw and scale explains, summed over draws, with the moments of
+    # its residuals.
+    shares *= powers * (row_weights / mass) / of_draws
+    mass = shares.sum(axis=1)
+    first = np.einsum("ksi,si->ki", shares, residuals) - offsets * mass
+    second = np.einsum("ksi,si->ki", shares, squares) - offsets * (2.0 * first + offsets * mass)
+    d_means = np.einsum("ksi,ki->si", shares, 1.0 / spreads) * residuals
+    if offsets.any():
+        d_means -= np.einsum("ksi,ki->si", shares, offsets / spreads)
+    second /= spreads
+    d_variances = 0.5 * np.sum((alpha * second - mass) / spreads, axis=0)
+    d_offsets = np.sum(first / spreads, axis=1)
+    d_log_noises = 0.5 * np.sum((noises * second + variances * mass) / spreads - mass, axis=1)
+    return total, d_means, d_variances, mass.sum(axis=1), d_offsets, d_log_noises

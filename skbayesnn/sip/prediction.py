@@ -7,11 +7,15 @@ row by row.
 
 import numpy as np
 
+from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.sip.conditional import FeatureConditional
 from skbayesnn.sip.model import N_POSTERIOR_NOISE
+from skbayesnn.sip.noise import PREDICTION, scales_of, variance_of
 
 # Rows times networks times units are in memory at once.
 _ROWS_AT_ONCE = 256
+LEAST_WEIGHT, LEAST_DRAWS = 1e-10, 2
+"""Scales of the noise that are as good as never met are left out; others have a few draws."""
 
 
 class Predictor:
@@ -33,22 +37,47 @@ class Predictor:
     Attributes
     ----------
     noise_variance : ndarray of shape (n_components,)
+        σ² of each draw.
+    draws : ndarray of int
+        Draw of u of each Gaussian of the mixture.
+    weights, offsets, factors : ndarray
+        Of each Gaussian: its weight, the mean of its noise over σ, and its variance over σ².
     """
 
     def __init__(self, model, parameters, n_components, seed, spread=1.0, noise=1.0):
         self.prior, self.posterior = model.prior, model.posterior
-        self.theta, self.phi, self.Z, log_noise = (part.copy() for part in model.parts(parameters))
-        self.spread = spread
-        self.noise_variance = np.exp(log_noise[0]) * np.broadcast_to(noise, n_components)
+        self.theta, self.phi, self.Z, of_noise = (part.copy() for part in model.parts(parameters))
+        self.spread, variance = spread, variance_of(of_noise)
+        self.noise_variance = variance * np.broadcast_to(noise, n_components)
+        scales = scales_of(of_noise, PREDICTION)
+        self.scales = (
+            np.exp(scales.log_weights), scales.offsets / np.sqrt(variance),
+            scales.variances / variance,
+        )  # fmt: skip
+        self._share_out(n_components)
         fixed = np.random.default_rng([seed, 0])
         self.networks = model.networks
         if self.networks is None:
             self.networks = self.prior.draw_noise(fixed, model.n_draws, np.float64)
         ((mean, features),) = self._prior_moments(self.Z)
-        self.conditional = FeatureConditional(mean, features, model.jitter_at(log_noise[0]))
+        self.conditional = FeatureConditional(mean, features, model.jitter_at(variance))
         w = self._network(np.random.default_rng(seed), n_components)
         self.mean_w = w.mean(axis=0)
         self.w = self._spread_out(w)
+
+    def _share_out(self, n):
+        """Every scale of the noise has its share of the draws, a few at least.
+
+        All pairs would be ten times as many Gaussians, and the draws are independent.
+        """
+        kept = self.scales[0] > LEAST_WEIGHT
+        weights, offsets, factors = (part[kept] for part in self.scales)
+        weights = weights / weights.sum()
+        counts = np.round(n * weights).astype(int)
+        counts = np.clip(counts, min(LEAST_DRAWS, n), n)
+        self.draws = np.arange(counts.sum()) % n
+        self.weights = np.repeat(weights / counts, counts)
+        self.offsets, self.factors = np.repeat(offsets, counts), np.repeat(factors, counts)
 
     def _network(self, generator, n):
         """Whitened draws of u."""
@@ -76,12 +105,41 @@ class Predictor:
         self.conditional.kept = None
         return np.concatenate([m.T for m, _ in blocks]), np.concatenate([v for _, v in blocks])
 
-    def functions(self, X, n, generator):
-        """Joint draws of f from the posterior, (n_rows, n), and the noise variance of each."""
+    def mixture(self, X, noise=None):
+        """The law of targets at rows, or several that differ in their noise.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_inputs)
+        noise : iterable of float or None, default=None
+            Factors on the noise variance; None for the one law without.
+
+        Returns
+        -------
+        law : PredictiveMixture, or list of PredictiveMixture
+        """
+        means, variances = self.moments(X)
+        means, variances = means[:, self.draws], np.maximum(variances, 0.0)[:, None]
+        own = self.noise_variance[self.draws]
+        laws = [
+            PredictiveMixture(
+                self.weights, means + np.sqrt(c * own) * self.offsets,
+                variances + c * own * self.factors,
+            )
+            for c in ((1.0,) if noise is None else noise)
+        ]  # fmt: skip
+        return laws[0] if noise is None else laws
+
+    def observations(self, X, n, generator):
+        """Joint draws of f from the posterior, each row with noise of its own; (n_rows, n)."""
         w = self._spread_out(self._network(generator, n))
         draw = self.conditional.drawer(w, generator)
         f = np.concatenate([draw(*block).T for block in self._prior_moments(X)])
-        return f, generator.choice(self.noise_variance, size=n)
+        deviations = np.sqrt(generator.choice(self.noise_variance, size=n))
+        weights, offsets, factors = self.scales
+        scale = generator.choice(len(weights), p=weights, size=f.shape)
+        noise = np.sqrt(factors[scale]) * generator.standard_normal(f.shape)
+        return f + deviations * (offsets[scale] + noise)
 
     def prior_functions(self, X, n, generator):
         """Joint draws of f from the prior; (n_rows, n)."""

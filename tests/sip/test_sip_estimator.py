@@ -21,6 +21,7 @@ from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.sip import SIPRegressor
 from skbayesnn.sip._base import automatic
 from skbayesnn.sip.inference import SIPInference
+from skbayesnn.sip.noise import PREDICTION
 from skbayesnn.training.settings import hold_out, training_settings
 
 
@@ -34,6 +35,14 @@ def two_modes(n, seed):
 def fitted():
     X, y = wave()
     return SIPRegressor(**SMALL, max_iter=200, random_state=0).fit(X, y), X, y
+
+
+@pytest.fixture(scope="module")
+def paper():
+    """With Gaussian noise, whose mixtures are easily written down."""
+    X, y = wave()
+    model = SIPRegressor(**SMALL, max_iter=200, likelihood="gaussian", random_state=0)
+    return model.fit(X, y), X, y
 
 
 def test_exported():
@@ -75,7 +84,8 @@ def test_predictions(fitted):
     model, _, _ = fitted
     X, y = wave(seed=7)
     d = model.predict_distribution(X)
-    assert d.means.shape == (150, 100)
+    assert d.means.shape[0] == 150
+    assert 100 <= d.means.shape[1] <= 100 + 2 * len(PREDICTION)
     assert model.score(X, y) > 0.9
     np.testing.assert_allclose(model.predict(X), d.mean())
     # The truth has 0.214 nats on average; a fit of 150 rows loses some.
@@ -262,11 +272,11 @@ def test_how_many_rows_are_held_out(n, held_out):
 
 
 @pytest.mark.parametrize("n", [4, 150])
-def test_factors_are_drawn_from_what_held_out_rows_leave_possible(fitted, n):
-    model, X, _ = fitted
+def test_factors_are_drawn_from_what_held_out_rows_leave_possible(paper, n):
+    model, X, _ = paper
     model = copy.deepcopy(model)
     scaled = model._scaled(X)
-    d = model._mixture(model._new_predictor(100), scaled)
+    d = model._new_predictor(100).mixture(scaled)
     noise = model._predictor.noise_variance[0]
     targets = held_out_targets(d, 8 * noise, 1.0, np.random.default_rng(0))
     model._calibrate(scaled[:n], targets[:n], np.ones(n))
@@ -291,27 +301,27 @@ def test_factors_are_drawn_from_what_held_out_rows_leave_possible(fitted, n):
             model._calibrate(scaled, targets + 1e4, np.ones(n))
 
 
-def test_a_fit_may_go_on_with_another_number_of_draws(fitted):
-    model, X, y = copy.deepcopy(fitted[0]), *fitted[1:]
+def test_a_fit_may_go_on_with_another_number_of_draws(paper):
+    model, X, y = copy.deepcopy(paper[0]), *paper[1:]
     model.set_params(n_posterior_draws=7).partial_fit(X, y)
     assert model.predict_distribution(X[:1]).means.shape == (1, 7)
 
 
 def test_draws_move_apart_where_held_out_rows_ask_for_it():
     X, y = two_modes(400, 0)
-    model = SIPRegressor(**SMALL, max_iter=40, random_state=0).fit(X, y)
+    model = SIPRegressor(**SMALL, max_iter=40, likelihood="gaussian", random_state=0).fit(X, y)
     scaled = model._scaled(X)
-    d = model._mixture(model._new_predictor(100), scaled)
+    d = model._new_predictor(100).mixture(scaled)
     rng = np.random.default_rng(0)
     model._calibrate(scaled, held_out_targets(d, 0.0, 1.6, rng), np.ones(len(X)))
     assert 1.3 < model._spread_factor < 2.0
-    wide = model._mixture(model._new_predictor(100), scaled)
+    wide = model._new_predictor(100).mixture(scaled)
     expected = d.mean()[:, None] + model._spread_factor * (d.means - d.mean()[:, None])
     np.testing.assert_allclose(wide.means, expected, rtol=1e-6, atol=1e-9)
 
 
-def test_each_function_has_the_noise_of_one_component(fitted):
-    model = copy.deepcopy(fitted[0])
+def test_each_function_has_the_noise_of_one_component(paper):
+    model = copy.deepcopy(paper[0])
     before = model.noise_variance_
     model._noise_factor = np.repeat([1.0, 50.0], 50)
     model._publish()
@@ -327,7 +337,7 @@ def test_scores_are_of_predictions_with_the_noise_that_rows_ask_for(fitted):
     model, X, _ = fitted
     model = copy.deepcopy(model)
     scaled, ones = model._scaled(X), np.ones(len(X))
-    d = model._mixture(model._new_predictor(100), scaled)
+    d = model._new_predictor(100).mixture(scaled)
     noise = model.noise_variance_ / model._y_scale**2
     targets = held_out_targets(d, 3.0 * noise, 1.0, np.random.default_rng(0))
     plain = d.logpdf(targets).mean()

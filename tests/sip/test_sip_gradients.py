@@ -7,6 +7,7 @@ from skbayesnn.sip.conditional import FeatureConditional
 from skbayesnn.sip.discriminator import Discriminator
 from skbayesnn.sip.leaky_network import LeakyNetwork
 from skbayesnn.sip.model import SparseImplicitProcess
+from skbayesnn.sip.noise import Scales
 from skbayesnn.sip.objective import power_log_likelihood
 from skbayesnn.sip.priors import BNNPrior, SmoothPrior
 from skbayesnn.sip.sampler import SamplerPrior
@@ -94,21 +95,22 @@ def test_conditional(n_features):
     assert_gradient(d_w, value, w)
 
 
+@pytest.mark.parametrize("n_scales", [1, 3])
 @pytest.mark.parametrize("alpha", [0.3, 1.0])
-def test_likelihood(alpha):
+def test_likelihood(alpha, n_scales):
     rng = np.random.default_rng(0)
     y, means, variances = rng.normal(size=4), rng.normal(size=(3, 4)), rng.uniform(0.1, 1, 4)
-    log_noise, weights = np.array([-0.7]), rng.uniform(0.5, 2, 4)
+    law = rng.normal(size=(3, n_scales))
+    weights = rng.uniform(0.5, 2, 4)
 
-    def value():
-        return power_log_likelihood(y, means, variances, log_noise[0], alpha, weights)[0]
+    def terms():
+        log_weights, offsets, log_noises = law
+        scales = Scales(log_weights, offsets, np.exp(log_noises), None)
+        return power_log_likelihood(y, means, variances, scales, alpha, weights)
 
-    _, d_means, d_variances, d_log_noise = power_log_likelihood(
-        y, means, variances, log_noise[0], alpha, weights
-    )
-    assert_gradient(d_means, value, means)
-    assert_gradient(d_variances, value, variances)
-    assert_gradient(np.array([d_log_noise]), value, log_noise)
+    _, *found = terms()
+    for gradient, x in zip(found, (means, variances, *law), strict=True):
+        assert_gradient(gradient, lambda: terms()[0], x)
 
 
 def new_discriminator(rng, n_inducing):
@@ -159,13 +161,15 @@ def test_network_of_the_discriminator():
     assert_gradient(np.concatenate([d_u_q, 0 * d_u_q]), lambda: d.divergence(seen, u[:6])[0], u)
 
 
+@pytest.mark.parametrize("likelihood", ["gaussian", "student_t"])
 @pytest.mark.parametrize("prior", ["bnn", "smooth", "sampler"])
-def test_objective(prior):
+def test_objective(prior, likelihood):
     rng = np.random.default_rng(0)
     X, Z, y = rng.normal(size=(7, 2)), rng.normal(size=(4, 2)), rng.normal(size=7)
     model = SparseImplicitProcess(
-        prior, Z, X, 4, 0.3, 0.7, 1e-2, 9, rng, hyperprior_weight=0.4, dtype=np.float64
-    )
+        prior, Z, X, 4, 0.3, 0.7, 1e-2, 9, rng, hyperprior_weight=0.4, dtype=np.float64,
+        likelihood=likelihood,
+    )  # fmt: skip
     model.theta += 0.1 * rng.normal(size=model.theta.size)
     # Blur and jitter are held fixed in the gradient, and so is the prior in the divergence: that
     # of the test is a function of whitened values.

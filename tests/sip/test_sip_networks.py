@@ -26,7 +26,7 @@ def test_networks_are_pooled_in_equal_parts(pool):
     assert len(model.estimators_) == 3
     parts = [member.predict_distribution(X) for member in model.estimators_]
     # 100 draws in all, or as few more as make equal shares.
-    assert [part.means.shape[1] for part in parts] == [34, 34, 34]
+    assert [len(member._predictor.w) for member in model.estimators_] == [34, 34, 34]
     expected = linear_pool(parts, [1 / 3, 1 / 3, 1 / 3])
     found = model.predict_distribution(X)
     np.testing.assert_allclose(found.logpdf(y), expected.logpdf(y))

@@ -8,6 +8,7 @@ from skbayesnn.numerics.random import quick_normals
 from skbayesnn.sip.conditional import FeatureConditional
 from skbayesnn.sip.discriminator import Discriminator
 from skbayesnn.sip.model import SparseImplicitProcess
+from skbayesnn.sip.noise import scales_of
 from skbayesnn.sip.objective import power_log_likelihood
 from skbayesnn.sip.priors import BNNPrior, SmoothPrior
 from skbayesnn.sip.sampler import SamplerPrior
@@ -154,32 +155,32 @@ def test_hyperprior_is_a_normal_law(kind):
 
 @pytest.mark.parametrize("alpha", [0.2, 0.5, 1.0])
 def test_likelihood_is_the_mean_power_over_draws_of_f(alpha):
-    rng = np.random.default_rng(0)
     y, means, variances, noise = 0.3, np.array([-0.5, 0.9]), 0.4, 0.2
     total, *_ = power_log_likelihood(
-        np.array([y]), means[:, None], np.array([variances]), np.log(noise), alpha, np.ones(1)
-    )
-    f = means[:, None] + np.sqrt(variances) * rng.normal(size=(2, 200_000))
-    powers = norm.pdf(y, f, np.sqrt(noise)) ** alpha
-    expected = np.log(powers.mean()) / alpha
-    # Five standard errors of the mean, carried through the logarithm.
-    error = 5 * powers.std() / np.sqrt(powers.size) / powers.mean() / alpha
-    assert abs(total - expected) < error
+        np.array([y]), means[:, None], np.array([variances]), scales_of([np.log(noise)]), alpha,
+        np.ones(1),
+    )  # fmt: skip
+    f = np.linspace(-8, 8, 20_001)
+    of_f = norm.pdf(f, means[:, None], np.sqrt(variances)) * (f[1] - f[0])
+    powers = of_f @ norm.pdf(y, f, np.sqrt(noise)) ** alpha
+    np.testing.assert_allclose(total, np.log(powers.mean()) / alpha)
 
 
 def test_a_weight_is_so_many_rows():
     rng = np.random.default_rng(0)
     y, means, variances = rng.normal(size=3), rng.normal(size=(4, 3)), rng.uniform(0.1, 1, 3)
     counts = np.array([2, 1, 3])
-    value, d_means, d_variances, d_noise = power_log_likelihood(
-        y, means, variances, -0.7, 0.6, counts.astype(float)
+    noise = scales_of([0.3, 0.8, -0.7]), 0.6
+    value, d_means, d_variances, *d_noise = power_log_likelihood(
+        y, means, variances, *noise, counts.astype(float)
     )
     rows = np.repeat(np.arange(3), counts)
-    expected = power_log_likelihood(y[rows], means[:, rows], variances[rows], -0.7, 0.6, np.ones(6))
+    expected = power_log_likelihood(y[rows], means[:, rows], variances[rows], *noise, np.ones(6))
     np.testing.assert_allclose(value, expected[0])
     np.testing.assert_allclose(d_means[:, rows], counts[rows] * expected[1])
     np.testing.assert_allclose(d_variances[rows], counts[rows] * expected[2])
-    np.testing.assert_allclose(d_noise, expected[3])
+    for found, one_by_one in zip(d_noise, expected[3:], strict=True):
+        np.testing.assert_allclose(found, one_by_one)
 
 
 def test_divergence_of_gaussians():
