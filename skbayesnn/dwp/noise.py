@@ -134,6 +134,16 @@ class Process:
         return means, variances
 
 
+    def joint(self, X):
+        """Mean (n,) and covariance (n, n) of the function at other rows."""
+        features = X * self.inverse_scales
+        cross = squared_exponential(self.features, features, self.log_height)
+        scores = lapack.dtrtrs(self.factor, cross, lower=1)[0]
+        covariance = squared_exponential(features, features, self.log_height) - scores.T @ scores
+        covariance.ravel()[:: len(X) + 1] += JITTER * np.exp(self.log_height)
+        return self.solved @ cross, covariance
+
+
 def one_copy_left_out(targets, residuals, kept, noise, copies):
     """Mean and variance of the function at rows, given all but one copy of each.
 

@@ -14,14 +14,15 @@ maximise the evidence with weak priors. Not in the papers.
 """
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve, solve_triangular
+from scipy.linalg import LinAlgError
 
 from skbayesnn._validation import location_and_scale
 from skbayesnn.gaussian_process.evidence import JITTER, search, start_of
 from skbayesnn.gaussian_process.factors import cholesky
-from skbayesnn.gaussian_process.kernels import squared_exponential
+from skbayesnn.dwp.noise import Process, seen_through, start_with_law, with_noise
 from skbayesnn.predictive import PredictiveMixture, linear_pool
 
+ROUNDS = 2
 SEARCH_ROWS, RACE_ROWS, MOST_ROWS = 400, 200, 2000
 """Rows by which length scales and noise are learned, by which starts race before that, and that the
 process is given."""
@@ -86,9 +87,10 @@ class GaussianProcess:
             raise LinAlgError("The covariance of the rows is singular.")
         best = min(found, key=lambda each: each.fun)
         best = self._search(best.x, some, ITERATIONS) or best
-        self.settings = best.x
-        self.height, noise = np.exp(best.x[-2:])
-        self.noise = noise + JITTER * self.height  # as in the evidence
+        rows = np.arange(len(some[0]))
+        self.settings, _, self.law = start_with_law(
+            *some, rows, best.x, LEAST_LOG_NOISE, gaussian=True
+        )
         self.give(X, targets, weights, generator)
 
     @staticmethod
@@ -107,29 +109,22 @@ class GaussianProcess:
     def give(self, X, targets, weights, generator):
         """Condition on these rows, with the settings as they are; parameters as at the start."""
         data = X, (targets - self.location) / self.scale, weights
-        self.data, self.factor = self._some(data, MOST_ROWS, generator), None
+        self.data, self.known = self._some(data, MOST_ROWS, generator), None
 
     def __getstate__(self):
-        return {**vars(self), "factor": None, "solved": None}
+        return {**vars(self), "known": None}
 
-    def _correlate(self, X, other):
-        lengths = np.exp(self.settings[:-2])
-        return squared_exponential(X / lengths, other / lengths, self.settings[-2])
-
-    def _condition(self):
-        X, z, weights = self.data
-        covariance = self._correlate(X, X)
-        covariance.ravel()[:: len(X) + 1] += self.noise / weights
-        factor = cholesky(covariance, 0.0)[0]
-        self.solved = cho_solve((factor, True), z)
-        self.factor = factor
-
-    def _projected(self, X):
-        """Means, and what the rows explain: its inner products are covariances; (n, len(X))."""
-        if self.factor is None:
-            self._condition()
-        cross = self._correlate(self.data[0], X)
-        return cross.T @ self.solved, solve_triangular(self.factor, cross, lower=True)
+    def _process(self):
+        """The process given the rows."""
+        if self.known is None:
+            X, z, weights = self.data
+            known = Process(self.settings, X, z, weights, weights)
+            for _ in range(ROUNDS if self.law is not None else 0):
+                seen = seen_through(self.law, X, z, *known.left_out(), weights)
+                settings = np.append(self.settings[:-1], np.log(seen.unit))
+                known = Process(settings, X, seen.targets[:, 0], seen.weights, weights)
+            self.known = known
+        return self.known
 
     def __call__(self, X):
         """The law of the targets at these inputs, one Gaussian a row.
@@ -142,13 +137,14 @@ class GaussianProcess:
         -------
         law : PredictiveMixture
         """
-        means, variances = np.empty((2, len(X), 1))
-        for begin in range(0, len(X), ROWS_AT_ONCE):
-            rows = slice(begin, begin + ROWS_AT_ONCE)
-            means[rows, 0], explained = self._projected(X[rows])
-            left = self.height - np.einsum("ij,ij->j", explained, explained)
-            variances[rows, 0] = np.maximum(left, 0.0) + self.noise
-        return PredictiveMixture([1.0], means, variances).scaled(self.location, self.scale)
+        known = self._process()
+        means, variances = known.predict(X)
+        if self.law is None:
+            noise = np.exp(self.settings[-1]) + JITTER * np.exp(self.settings[-2])
+            law = [1.0], means[:, None], variances[:, None] + noise
+        else:
+            law = with_noise(self.law, X, means, means[None], variances[None])
+        return PredictiveMixture(*law).scaled(self.location, self.scale)
 
     def draws(self, X, n, generator):
         """Functions given the rows, plus noise; a function is one among a thousand rows at a time.
@@ -163,15 +159,24 @@ class GaussianProcess:
         -------
         draws : ndarray of shape (m, n)
         """
-        blocks = []
+        known, blocks = self._process(), []
         for begin in range(0, len(X), ROWS_AT_ONCE):
             rows = X[begin : begin + ROWS_AT_ONCE]
-            mean, explained = self._projected(rows)
-            covariance = self._correlate(rows, rows) - explained.T @ explained
-            covariance.ravel()[:: len(rows) + 1] += self.noise
+            mean, covariance = known.joint(rows)
             factor = cholesky(covariance, 0.0)[0]
-            blocks.append(mean[:, None] + factor @ generator.standard_normal((len(rows), n)))
+            functions = mean[:, None] + factor @ generator.standard_normal((len(rows), n))
+            blocks.append(functions + self._noise(rows, mean, n, generator))
         return self.location + self.scale * np.concatenate(blocks)
+
+    def _noise(self, X, means, n, generator):
+        """Draws of the noise, (len(X), n)."""
+        normal = generator.standard_normal((len(X), n))
+        if self.law is None:
+            return np.exp(0.5 * self.settings[-1]) * normal
+        chances, shifts, variances = self.law.gaussians(X, means)
+        which = generator.choice(len(chances), (len(X), n), p=chances)
+        shifts, variances = (np.take_along_axis(each, which, 1) for each in (shifts, variances))
+        return shifts + np.sqrt(variances) * normal
 
 
 def log_chances(log_densities, other_log_densities, weights):

@@ -8,6 +8,7 @@ from scipy.integrate import quad
 from scipy.linalg import LinAlgError
 from scipy.spatial.distance import cdist
 from scipy.stats import multivariate_normal, norm
+from scipy.stats import t as student
 
 from skbayesnn.gaussian_process import evidence
 from skbayesnn.predictive import PredictiveMixture
@@ -84,6 +85,46 @@ def test_a_weight_is_a_number_of_equal_rows(rows, rng):
     X_new = rng.normal(size=(5, 2))
     for a, b in ((one(X_new).mean(), other(X_new).mean()), (one(X_new).std(), other(X_new).std())):
         np.testing.assert_allclose(a, b, rtol=1e-6)
+
+
+@pytest.fixture(scope="module")
+def grown():
+    """A process whose noise grows along the input, from 0.07 to 0.6, and has Student's tails."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.5, 1.5, (300, 1))
+    y = np.sin(2 * X[:, 0]) + 0.2 * np.exp(0.7 * X[:, 0]) * rng.standard_t(5, 300)
+    return GaussianProcess(X, y, np.ones(300), rng)
+
+
+def test_noise_that_grows_is_learned(grown):
+    X = np.array([[-1.3], [1.3]])
+    low, high = np.transpose(grown(X).interval(0.5))
+    # The rows of half of the range have a standard error of 7 % of their deviation.
+    expected = 2 * student.ppf(0.75, 5) * 0.2 * np.exp(0.7 * X[:, 0])
+    np.testing.assert_allclose(high - low, expected, rtol=0.25)
+
+
+def test_draws_have_the_law_of_such_noise(grown, rng):
+    X = np.array([[-1.0], [0.0], [1.2]])
+    draws = grown.draws(X, 5000, rng)
+    for i in range(3):
+        law = grown(X[i : i + 1])
+        below = np.array([law.cdf(value)[0] for value in np.quantile(draws[i], [0.05, 0.5, 0.95])])
+        # Four standard errors of a share of 5000.
+        np.testing.assert_allclose(below, [0.05, 0.5, 0.95], atol=4 * 0.5 / np.sqrt(5000))
+
+
+def test_a_weight_is_a_number_of_equal_rows_with_such_noise(rng):
+    X = rng.uniform(-1.5, 1.5, (80, 1))
+    y = np.sin(2 * X[:, 0]) + 0.2 * np.exp(X[:, 0]) * rng.standard_t(3, 80)
+    counts = rng.integers(1, 3, 80)
+    weighted = GaussianProcess(X, y, counts.astype(float), np.random.default_rng(0))
+    many = np.repeat(np.arange(80), counts)
+    repeated = GaussianProcess(X[many], y[many], np.ones(len(many)), np.random.default_rng(0))
+    assert weighted.law is not None
+    at = np.linspace(-1.5, 1.5, 7)[:, None]
+    np.testing.assert_allclose(weighted(at).mean(), repeated(at).mean(), atol=0.02)
+    np.testing.assert_allclose(weighted(at).std(), repeated(at).std(), rtol=0.05)
 
 
 def test_draws_have_the_moments_of_the_joint_law(rows, rng):
