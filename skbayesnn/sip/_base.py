@@ -312,8 +312,8 @@ class SIPBase:
         """Widen the predictions where rows held out from training are worse off without.
 
         The noise that training finds, and the distances between the draws of u, are those of
-        the training rows, which the prior's many parameters have followed. Every component of the
-        mixture has a factor of its own on the noise, drawn from what the rows leave possible: a few
+        the training rows, which the prior's many parameters have followed. Every draw of u
+        has a factor of its own on the noise, drawn from what the rows leave possible: a few
         rows leave much, and the tails of predictions are then heavier.
         """
         n = self.n_posterior_draws
