@@ -99,6 +99,7 @@ class Training:
             generators = spawn_generators(self.random_state, 5)
             self._y_ndim = y.ndim
             self._model = self._start(scales, rows, plan, generators, stream=True)
+            self._model.seen = None
             self.loss_curve_, self.validation_scores_, self.n_iter_ = [], [], 0
             self.n_samples_seen_, self._adam = 0, None
         else:

@@ -210,9 +210,11 @@ def start_with_law(X, y, weights, some, theta, least_log_noise, gaussian):
         theta = begin if found is None else found.x
         process = Process(theta, own, seen.targets[:, 0], seen.weights, copies)
         moments = process.left_out()
+    law, _, _ = choose_law(own, known, *moments, copies, like=shape)
+    if law is None:
+        return theta, None, None
     means, spreads = process.predict(X)
     means[some], spreads[some] = moments
-    law, _, _ = choose_law(own, known, *moments, copies, like=shape)
     return theta, seen_through(law, X, y, means, spreads, weights), law
 
 

@@ -33,7 +33,7 @@ ITERATIONS, MORE_ITERATIONS = 40, 15
 NOTHING = 1e-12
 """Where the noise variance is below this part of one, there is no noise to have a law."""
 LEAST_ROWS = 20
-"""With fewer that differ nothing but a Gaussian is considered."""
+"""With fewer nothing but a Gaussian is considered."""
 
 
 def loss_and_gradient(theta, design, floor, v, surprise, ridge, gaps, spreads, weights):
@@ -228,14 +228,13 @@ def choose_law(X, y, means, spreads, weights, *, gaussian=True, like=None):
     Returns
     -------
     law : NoiseLaw or None
-        None for a Gaussian.
+        None for a Gaussian: also, whatever ``gaussian``, of few rows and without any noise.
     shape : Shape
     variance : float
         Of Gaussian noise, if it is that.
     """
     rows = _Rows(X, y, means, spreads, weights, least_variance(y))
-    few = gaussian and len(y) < LEAST_ROWS
-    if few or rows.variance < NOTHING * max(float(np.var(y)), 1.0):
+    if len(y) < LEAST_ROWS or rows.variance < NOTHING * max(float(np.var(y)), 1.0):
         return None, rows.gaussian, rows.variance
     if like is not None:
         shape = rows.learn(replace(like, floor=rows.floor))
