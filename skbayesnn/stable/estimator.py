@@ -200,11 +200,10 @@ class StableNNRegressor(
 
     Where intervals fail: on 28 kinds of synthetic tables of some hundred rows
     (``benchmarks/honesty.py``), 90 % intervals cover 0.86 or more, with these exceptions. They
-    cover 0.82 where the noise depends on the inputs, and 0.64 to 0.82 where each row is in the
-    table three times with its target, because copies count as separate rows. They are too wide, and
-    cover up to 1.00, where there is no noise. On tables of one input and eight seeds, they cover
-    0.92 to 1.00 in gaps and 0.61 to 1.00 beyond the rows, 0.22 to 0.89 there with
-    ``extrapolation="posterior"``.
+    cover 0.64 to 0.82 where each row is in the table three times with its target, because copies
+    count as separate rows. They are too wide, and cover up to 1.00, where there is no noise. On
+    tables of one input and eight seeds, they cover 0.92 to 1.00 in gaps and 0.61 to 1.00 beyond the
+    rows, 0.22 to 0.89 there with ``extrapolation="posterior"``.
 
     Additive cells: neighbouring values of an input with more than 5000 distinct values are grouped.
     Dense units are exact up to 2000 rows. Above, they have 1000 landmarks, fewer from 6000 rows on,
@@ -212,7 +211,10 @@ class StableNNRegressor(
     Gaussian limit of the whole model on up to 600 rows, and then held fixed; so is, up to 2000
     rows, how rough the smooth part is, between the Matérn kernels of order 3/2 and 1/2. Up to 1200
     rows, all parts are drawn jointly every few sweeps. Above, the function converges long before
-    the parts that it is the sum of. Each draw describes Student-t noise by one scale, so that 1000
+    the parts that it is the sum of. The noise of a row x has the variance σ² exp(η / √(1 + η²/9)),
+    times the factor of Student's law, with η linear in the inputs and in the mean of y that the
+    Gaussian limit has for the row, all standardised and cut at their range over the rows. The
+    slopes have a horseshoe prior. Each draw describes Student-t noise by one scale, so that 1000
     draws represent its tails up to the level 0.9995; `noise_variance_` is its squared scale.
 
     References

@@ -35,7 +35,7 @@ _WIDTH, _MAX_STEPS = 4.0, 6
 """Of the first interval of a slice, in standard deviations as the information of Student's law has
 them, and the most steps out: where the bound is near there is less information."""
 
-_MAX_MOVES, _MIN_MOVES, _ROWS_A_MOVE = 16.0, 2.0, 10_000.0
+_MAX_MOVES, _MIN_MOVES, _ROWS_A_MOVE = 10.0, 1.0, 6000.0
 
 
 def expected_moves(n_rows):
