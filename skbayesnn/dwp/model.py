@@ -7,20 +7,14 @@ import numpy as np
 from skbayesnn.dwp.elsewhere import Elsewhere
 from skbayesnn.dwp.few_rows import SettingsOutput, chance_of_settings
 from skbayesnn.dwp.likelihoods import PREDICTION_NODES, TRAINING_NODES
-from skbayesnn.dwp.noise import (
-    LAST_DRAWS,
-    LAST_ROUNDS,
-    fewer,
-    seen_through,
-    some_rows,
-    with_noise,
-)
+from skbayesnn.dwp.noise import LAST_DRAWS, LAST_ROUNDS, fewer, some_rows
 from skbayesnn.dwp.plan import SPARSE_ROWS
 from skbayesnn.dwp.prediction import BLOCK, ExactOutput, InducingOutput, SparseOutput
 from skbayesnn.dwp.pseudo_observations import start_output
 from skbayesnn.dwp.sizes import LayerSizes, draw_noise
 from skbayesnn.dwp.start import start
 from skbayesnn.gaussian_process.learned_noise import choose_law
+from skbayesnn.gaussian_process.stand_ins import seen_through, with_noise
 from skbayesnn.numerics.workers import ALONE
 from skbayesnn.predictive import PredictiveMixture, linear_pool
 from skbayesnn.training.unseen import draws_where_unseen, where_unseen

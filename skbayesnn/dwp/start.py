@@ -17,12 +17,12 @@ from sklearn.exceptions import ConvergenceWarning
 from skbayesnn._warnings import warn_user
 from skbayesnn.dwp import wishart
 from skbayesnn.dwp.layers import JITTER
-from skbayesnn.dwp.noise import start_with_law
 from skbayesnn.dwp.pseudo_observations import start_classes, start_output
 from skbayesnn.dwp.scale_mixture import START_LOGIT
 from skbayesnn.gaussian_process.evidence import PRIOR_MEANS, search, start_of
 from skbayesnn.gaussian_process.factors import cholesky, inverse
 from skbayesnn.gaussian_process.kernels import squared_exponential
+from skbayesnn.gaussian_process.stand_ins import start_with_law
 
 # Starts: length scales as a part of the typical distance of two rows, and noise variance. They
 # race on some of the rows; the first of them goes on with all.

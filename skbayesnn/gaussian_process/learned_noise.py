@@ -11,6 +11,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from skbayesnn.gaussian_process.noise import Features, NoiseLaw, gaussians_of, posterior_of
+from skbayesnn.numerics.rounding import rounding_variance
 from skbayesnn.numerics.student_t import student_variances
 
 DEGREES = (2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 25.0, 50.0, np.inf)
@@ -184,25 +185,6 @@ class Shape:
         return np.concatenate([[0.0], np.full(len(self.theta) - 3, self.ridge), skews])
 
 
-def least_variance(y):
-    """That of rounding, where the targets are rounded: a twelfth of the square of its unit.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> round(12 * least_variance(np.array([0.0, 1.0, 0.0, 2.0, 1.0, 1.0, 4.0])), 2)
-    1.0
-    """
-    values = np.unique(y)
-    if len(values) < 2 or len(values) > 0.5 * len(y) + 1:
-        return 0.0
-    return float(np.median(np.diff(values)) ** 2 / 12.0)
-
-
 def choose_law(X, y, means, spreads, weights, *, gaussian=True, like=None):
     """The law of the noise that predicts rows best that neither it nor the function was told.
 
@@ -233,7 +215,7 @@ def choose_law(X, y, means, spreads, weights, *, gaussian=True, like=None):
     variance : float
         Of Gaussian noise, if it is that.
     """
-    rows = _Rows(X, y, means, spreads, weights, least_variance(y))
+    rows = _Rows(X, y, means, spreads, weights, rounding_variance(y))
     if len(y) < LEAST_ROWS or rows.variance < NOTHING * max(float(np.var(y)), 1.0):
         return None, rows.gaussian, rows.variance
     if like is not None:

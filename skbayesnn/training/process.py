@@ -1,28 +1,30 @@
 """A Gaussian process beside a network: what it predicts, and its part of the prediction.
 
-An infinitely wide network is a Gaussian process. Where the function is smooth and the noise one
-Gaussian, such a process predicts better than networks of a few units, and where they are not it
-predicts much worse. So it is fitted to the rows that a network is trained on, and both are judged
-by the rows that are held out. The density of row i under the pool of the two is
+An infinitely wide network is a Gaussian process. Where the function is smooth, such a process
+predicts better than networks of a few units, and where it is not it predicts much worse. So it is
+fitted to the rows that a network is trained on, and both are judged by the rows that are held out.
+The density of row i under the pool of the two is
 
     (1 − v) p_i + v g_i
 
 for the network's density p_i and the process's g_i, and with a uniform prior of v the part that is
 predicted with is the mean of v given the held-out rows. Then the process is given all rows. It has
-squared exponential covariance, with a length scale for each input, and Gaussian noise, all of which
-maximise the evidence with weak priors. Not in the papers.
+squared exponential covariance, with a length scale for each input, which maximise the evidence with
+weak priors. Its noise is Gaussian unless rows that are left out favour a law with tails, skewness
+or a scale that depends on the inputs (:mod:`skbayesnn.gaussian_process.learned_noise`). Not in the
+papers.
 """
 
 import numpy as np
 from scipy.linalg import LinAlgError
 
 from skbayesnn._validation import location_and_scale
+from skbayesnn.gaussian_process.conditioned import Process
 from skbayesnn.gaussian_process.evidence import JITTER, search, start_of
 from skbayesnn.gaussian_process.factors import cholesky
-from skbayesnn.dwp.noise import Process, seen_through, start_with_law, with_noise
+from skbayesnn.gaussian_process.stand_ins import seen_through, start_with_law, with_noise
 from skbayesnn.predictive import PredictiveMixture, linear_pool
 
-ROUNDS = 2
 SEARCH_ROWS, RACE_ROWS, MOST_ROWS = 400, 200, 2000
 """Rows by which length scales and noise are learned, by which starts race before that, and that the
 process is given."""
@@ -37,7 +39,9 @@ FARTHEST = 8.0
 """Deviations from what is predicted for them, beyond which held-out rows are outliers: a process
 follows every row that it is given."""
 ROWS_AT_ONCE = 1000
-"""Rows that are predicted at a time, and of which functions are drawn jointly."""
+"""Rows of which functions are drawn jointly."""
+ROUNDS = 2
+"""Of rows left out, and what the law of the noise makes of them."""
 
 
 class GaussianProcess:
@@ -58,6 +62,8 @@ class GaussianProcess:
     settings : ndarray of shape (n_inputs + 2,)
         Logs of the length scales, of the height, and of the noise variance, of the targets
         standardised.
+    law : NoiseLaw or None
+        None where the noise is Gaussian.
 
     Raises
     ------
@@ -127,7 +133,7 @@ class GaussianProcess:
         return self.known
 
     def __call__(self, X):
-        """The law of the targets at these inputs, one Gaussian a row.
+        """The law of the targets at these inputs.
 
         Parameters
         ----------

@@ -9,10 +9,12 @@ from sklearn.base import clone
 
 from skbayesnn import DeepWishartRegressor
 from skbayesnn._validation import InvalidParameterError
-from skbayesnn.dwp.noise import Process, fewer, seen_through, with_noise
+from skbayesnn.dwp.noise import fewer
 from skbayesnn.dwp.prediction import ExactOutput, SparseOutput
 from skbayesnn.dwp.sizes import LayerSizes, draw_noise
+from skbayesnn.gaussian_process.conditioned import Process
 from skbayesnn.gaussian_process.noise import Features, NoiseLaw
+from skbayesnn.gaussian_process.stand_ins import seen_through, with_noise
 
 
 def quick(**options):

@@ -8,7 +8,6 @@ from scipy.optimize import check_grad
 
 from skbayesnn.gaussian_process.learned_noise import (
     choose_law,
-    least_variance,
     loss_and_gradient,
 )
 from skbayesnn.gaussian_process.noise import Features, NoiseLaw
@@ -134,12 +133,6 @@ def test_weights_are_repeated_rows():
     repeated = choose_law(X[again], y[again], means[again], spreads[again], np.ones(len(again)))[0]
     assert weighted.degrees == repeated.degrees
     np.testing.assert_allclose(weighted.slopes, repeated.slopes, rtol=1e-4)
-
-
-def test_rounded_targets_have_a_floor():
-    y = np.round(np.random.default_rng(0).normal(size=200))
-    assert least_variance(y) == pytest.approx(1 / 12)
-    assert least_variance(np.random.default_rng(0).normal(size=200)) == 0.0
 
 
 def test_a_constant_target_has_no_law():
