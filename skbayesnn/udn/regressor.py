@@ -75,8 +75,8 @@ class UDNRegressor(
         ``partial_fit``.
     gaussian_process : bool, default=True
         Pool the networks with a Gaussian process, whose weight follows from the held-out rows. It
-        has a length scale for each input, and predicts smooth functions with Gaussian noise better
-        than networks do; where it predicts worse, its weight is near zero. There is none for
+        has a length scale for each input, and predicts smooth functions better than networks do;
+        where it predicts worse, its weight is near zero. There is none for
         images, without early stopping, with ``normalize_X=False``, or after ``partial_fit``.
     width : int or "auto", default="auto"
         Units of each hidden layer. Wider layers take longer, and help only with enough rows. "auto"
@@ -215,14 +215,16 @@ class UDNRegressor(
     stays bounded if targets repeat exactly.
 
     The Gaussian process is no part of the paper's model, except that an infinitely wide network is
-    one. Each network has a process of its own for each target, with squared exponential covariance
-    and Gaussian noise. Its length scales, height and noise maximise the evidence of the rows that
-    the network was trained on, or of 400 of them, with weak priors. With v the weight of the
-    process, a held-out row has the density (1 − v) p + v g for the density p of the network and g
-    of the process. The weight is the mean of v given the held-out rows of all networks, under a
-    uniform prior, and 0 if that is below 0.01. The process is then given all rows, or 2000 of them,
-    but no held-out rows that are more than 8 standard deviations from what it predicts for them: it
-    would follow them (``skbayesnn.training.process``).
+    one. Each network has a process of its own for each target, with squared exponential covariance.
+    Its length scales, height and noise maximise the evidence of the rows that the network was
+    trained on, or of 400 of them, with weak priors. The noise is Gaussian, or a Student's t that
+    may be skewed and whose scale may depend on the inputs and on the mean, if that predicts rows
+    that are left out better by more than the standard error, as in :class:`DeepWishartRegressor`.
+    With v the weight of the process, a held-out row has the density (1 − v) p + v g for the density
+    p of the network and g of the process. The weight is the mean of v given the held-out rows of
+    all networks, under a uniform prior, and 0 if that is below 0.01. The process is then given all
+    rows, or 2000 of them, but no held-out rows that are more than 8 standard deviations from what
+    it predicts for them: it would follow them (``skbayesnn.training.process``).
 
     Weights are point estimates, so the bound says nothing about inputs without rows. There, the
     prediction is with probability 1 − exp(−(Δ / l)²) that of another Gaussian process, with squared
