@@ -300,10 +300,6 @@ class Model:
 
     def _draw_noise(self, X, at, units, shape, generator):
         """Independent noise, whose variance is so many units in each column; standardised."""
-        noise = generator.standard_normal(shape)
         if self.law is None:
-            return np.sqrt(units) * noise
-        chances, shifts, variances = self.law.gaussians(X, at)
-        which = generator.choice(len(chances), size=shape, p=chances)
-        noise *= np.sqrt(np.take_along_axis(variances, which, axis=1))
-        return np.sqrt(units / self.unit) * (noise + np.take_along_axis(shifts, which, axis=1))
+            return np.sqrt(units) * generator.standard_normal(shape)
+        return np.sqrt(units / self.unit) * self.law.sample(X, at, shape[1], generator)

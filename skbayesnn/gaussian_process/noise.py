@@ -122,6 +122,15 @@ class NoiseLaw:
         v = student_variances(self.degrees)
         return gaussians_of(self.variances(X, means), v, self.shift + self.skew * v, self.surprise)
 
+    def sample(self, X, means, n_samples, generator):
+        """Independent draws of the noise, (n, n_samples); parameters as above."""
+        chances, shifts, variances = self.gaussians(X, means)
+        which = generator.choice(len(chances), size=(len(X), n_samples), p=chances)
+        shifts, variances = (
+            np.take_along_axis(each, which, axis=1) for each in (shifts, variances)
+        )
+        return shifts + np.sqrt(variances) * generator.standard_normal(which.shape)
+
     def mean_variances(self, X, means):
         """Variance of the noise at rows, that of finitely many Gaussians."""
         chances, shifts, variances = self.gaussians(X, means)

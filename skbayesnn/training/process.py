@@ -171,18 +171,12 @@ class GaussianProcess:
             mean, covariance = known.joint(rows)
             factor = cholesky(covariance, 0.0)[0]
             functions = mean[:, None] + factor @ generator.standard_normal((len(rows), n))
-            blocks.append(functions + self._noise(rows, mean, n, generator))
+            if self.law is None:
+                noise = np.exp(0.5 * self.settings[-1]) * generator.standard_normal(functions.shape)
+            else:
+                noise = self.law.sample(rows, mean, n, generator)
+            blocks.append(functions + noise)
         return self.location + self.scale * np.concatenate(blocks)
-
-    def _noise(self, X, means, n, generator):
-        """Draws of the noise, (len(X), n)."""
-        normal = generator.standard_normal((len(X), n))
-        if self.law is None:
-            return np.exp(0.5 * self.settings[-1]) * normal
-        chances, shifts, variances = self.law.gaussians(X, means)
-        which = generator.choice(len(chances), (len(X), n), p=chances)
-        shifts, variances = (np.take_along_axis(each, which, 1) for each in (shifts, variances))
-        return shifts + np.sqrt(variances) * normal
 
 
 def log_chances(log_densities, other_log_densities, weights):
