@@ -20,9 +20,10 @@ LOOKED_AT = (0, 11, 101, 103, 201)
 """Seeds that were looked at while defaults were chosen."""
 PARTLY_LOOKED_AT = {
     104: 'Of seed 104, "more inputs than rows" had a say in the length of chains of the deep '
-    "Wishart process.",
+    "Wishart process, and some problems with noise that is not Gaussian were seen before the form "
+    "of the implicit process's objective was final.",
 }
-"""Seeds of which a single problem was."""
+"""Seeds of which some problems were."""
 
 REGRESSION_COLUMNS = {
     "log density below the truth": "gap",

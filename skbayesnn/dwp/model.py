@@ -147,7 +147,9 @@ class Model:
             law, shape, variance = choose_law(*given, gaussian=self.laws == "auto", like=shape)
             if law is None:
                 if self.law is not None:
-                    self.parameters["log_noise"][:] = np.log(variance)
+                    # As in `_noise_beside`: the layers have seen the rows that are left out.
+                    trained = np.exp(self.parameters["log_noise"][0]) / self.unit * self.mean_noise
+                    self.parameters["log_noise"][:] = np.log(max(variance, trained))
                 self.law = None
                 self._see(X, Y, weights)
                 return

@@ -193,7 +193,8 @@ def heavy_tails(n, seed):
 def test_laws_pay_where_they_hold(data, name, least):
     fresh = data(1000, 1)
     scores = [
-        UDNRegressor(likelihood=law, width=16, max_iter=60, random_state=0)
+        # A process beside the network has such noise with any of these likelihoods.
+        UDNRegressor(likelihood=law, width=16, max_iter=60, gaussian_process=False, random_state=0)
         .fit(*data(400, 0))
         .log_predictive_density(*fresh)
         .mean()

@@ -57,8 +57,8 @@ def test_smooth_functions_gain_and_two_modes_lose_nothing():
 def test_each_target_has_its_own_weight(rows):
     X, y = rows
     rng = np.random.default_rng(1)
-    spikes = np.where(rng.random(150) < 0.9, 0.0, 100.0) + 1e-3 * rng.normal(size=150)
-    model = UDNRegressor(**QUICK).fit(X, np.column_stack([y, spikes]))
+    branches = rng.choice([-1.0, 1.0], 150) * (2 + X[:, 0]) + 0.05 * rng.normal(size=150)
+    model = UDNRegressor(**QUICK).fit(X, np.column_stack([y, branches]))
     weights = model.gaussian_process_weight_
     assert weights.shape == (2,)
     assert weights[0] > 0.5 > weights[1]
