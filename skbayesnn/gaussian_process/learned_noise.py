@@ -30,6 +30,8 @@ SURPRISE = 25.0
 probability 1 / (n + 1)."""
 LOG_VARIANCES = -30.0, 30.0
 FOLDS = 3
+LEAST_SPREAD = 0.1
+"""Of the predicted means, as a part of the typical error, for the noise to depend on them."""
 ITERATIONS, MORE_ITERATIONS = 40, 15
 NOTHING = 1e-12
 """Where the noise variance is below this part of one, there is no noise to have a law."""
@@ -86,7 +88,10 @@ class _Rows:
         # Equal rows stay together, and so the numbers of the groups do not depend on how many.
         rows = np.column_stack([X, y])
         self.fold = np.unique(rows, axis=0, return_inverse=True)[1].ravel() % FOLDS
-        self.features = Features.of(X, means, weights)
+        # The mean at a row left out moves away from its target: of a constant function it says
+        # nothing but how large the error is.
+        spread = LEAST_SPREAD * np.sqrt(weights @ self.data[0] ** 2 / weights.sum())
+        self.features = Features.of(X, means, weights, spread)
         self.design = self.features(X, means)
         start = np.log(max(weights @ (self.data[0] ** 2) / weights.sum(), 1e-12))
         self.gaussian = Shape(True, np.inf, False, np.inf, np.array([start, 0.0, 0.0]), 0.0)

@@ -46,10 +46,12 @@ class Features:
     high: np.ndarray
 
     @classmethod
-    def of(cls, X, means, weights):
-        """The features of these rows."""
+    def of(cls, X, means, weights, least_spread=0.0):
+        """The features of these rows; means of a smaller deviation than this say nothing."""
         columns = np.column_stack([X, means])
         offset, scale = location_and_scale(columns, "X", weights)
+        if scale[-1] < least_spread:
+            scale[-1] = np.inf
         return cls(False, offset, scale, columns.min(axis=0), columns.max(axis=0))
 
     def __call__(self, X, means):
