@@ -16,6 +16,7 @@ from skbayesnn.dwp.likelihoods import LOG_2PI
 from skbayesnn.dwp.objective import predict
 from skbayesnn.dwp.passes import Pass
 from skbayesnn.dwp.triangular import multiply_lower
+from skbayesnn.gaussian_process.conditioned import one_copy_left_out
 from skbayesnn.gaussian_process.evidence import JITTER
 from skbayesnn.gaussian_process.factors import cholesky, inverse, warn_of_jitter
 from skbayesnn.gaussian_process.kernels import squared_exponential
@@ -235,13 +236,9 @@ class _RowsOutput(_Output):
         noise = np.exp(parameters["log_noise"][0]) / self.weights
         fitted, kept, rest = self._leverages(d, parameters, noise)
         copies = self.weights if self.copies is None else self.copies
-        # With h the part of a row in what is fitted there, h = 1 − kept; one copy has h / w of it.
-        several = copies > 1
-        kept = np.where(several, 1.0 - (1.0 - kept) / np.maximum(copies, 1.0), kept)
-        noise = np.where(several, noise * copies, noise)
-        kept = np.clip(kept, 1e-12, 1.0)
-        mean = self.Y[:, 0] - (self.Y[:, 0] - fitted) / kept
-        return mean, noise * (1.0 / kept - 1.0) + rest
+        y = self.Y[:, 0]
+        mean, variance = one_copy_left_out(y, y - fitted, kept, noise, copies)
+        return mean, variance + rest
 
     def _draw(self, d):
         """Features (m, ν), weights (m, n_targets) and, for each target, a root (m, m).

@@ -48,7 +48,7 @@ class Process:
         means, variances : ndarray of shape (n,)
         """
         half = lapack.dpotri(self.factor, lower=1)[0]
-        kept = np.clip(self.noise * np.diagonal(half), 1e-12, 1.0)
+        kept = self.noise * np.diagonal(half)
         return one_copy_left_out(
             self.targets, self.noise * self.solved, kept, self.noise, self.copies
         )
@@ -85,7 +85,8 @@ def one_copy_left_out(targets, residuals, kept, noise, copies):
     targets, residuals : ndarray of shape (n,)
         And what is left of them where they are fitted.
     kept : ndarray of shape (n,)
-        What the residual of a row is, if its target alone is one.
+        What the residual of a row is, if its target alone is one; 1 − h with h the leverage, of
+        which one of w copies has h / w.
     noise : ndarray of shape (n,)
         Its variance.
     copies : ndarray of shape (n,)
@@ -97,4 +98,5 @@ def one_copy_left_out(targets, residuals, kept, noise, copies):
     """
     copies = np.maximum(copies, 1.0)
     noise, kept = noise * copies, np.where(copies > 1.0, 1.0 - (1.0 - kept) / copies, kept)
+    kept = np.clip(kept, 1e-12, 1.0)  # what rounding leaves of it
     return targets - residuals / kept, noise * (1.0 / kept - 1.0)

@@ -66,7 +66,7 @@ def loss_and_gradient(theta, design, floor, v, surprise, ridge, gaps, spreads, w
     squares = floor + own
     shifts = theta[-2] + theta[-1] * v
     given = gaussians_of(squares, v, shifts, surprise)
-    logs, posterior, residuals, totals = (part for part in posterior_of(gaps, spreads, *given))
+    logs, posterior, residuals, totals = posterior_of(gaps, spreads, *given)
     pulls = (posterior * residuals / totals)[:, :-1]
     ratios = (residuals / totals)[:, :-1]
     widths = 0.5 * posterior[:, :-1] * (ratios**2 - 1.0 / totals[:, :-1])

@@ -114,8 +114,10 @@ def start_with_law(X, y, weights, some, theta, least_log_noise, gaussian):
     law, _, _ = choose_law(own, known, *moments, copies, like=shape)
     if law is None:
         return theta, None, None
-    means, spreads = process.predict(X)
+    means, spreads = np.empty((2, len(X)))
+    other = np.setdiff1d(np.arange(len(X)), some)
     means[some], spreads[some] = moments
+    means[other], spreads[other] = process.predict(X[other])
     return theta, seen_through(law, X, y, means, spreads, weights), law
 
 

@@ -13,17 +13,20 @@ LEVELS = np.concatenate([[0.0], np.geomspace(1e-4, 0.1, 8), np.linspace(0.1, 1.0
 MASSES, MIDDLES = np.diff(LEVELS), 0.5 * (LEVELS[1:] + LEVELS[:-1])
 
 
-def student_variances(degrees):
-    """Variances 1/p of the Gaussians, whose probabilities are :data:`MASSES`.
+def student_variances(degrees, levels=MIDDLES):
+    """Variances 1/p at levels of the law of p.
 
     Parameters
     ----------
-    degrees : float
+    degrees : float or ndarray
         κ; infinity gives variances of one.
+    levels : ndarray, default=MIDDLES
+        To be broadcast with ``degrees``. With the default, the Gaussians of these variances have
+        the probabilities :data:`MASSES`.
 
     Returns
     -------
-    variances : ndarray of shape (15,)
+    variances : ndarray
 
     Examples
     --------
@@ -33,7 +36,8 @@ def student_variances(degrees):
     >>> round(float(MASSES @ stats.norm.cdf(2.0 / std)), 2), round(float(stats.t.cdf(2.0, 4)), 2)
     (0.94, 0.94)
     """
-    if np.isinf(degrees):
-        return np.ones(len(MASSES))
-    half = 0.5 * degrees
-    return half / gammaincinv(half, MIDDLES)
+    degrees, levels = np.broadcast_arrays(degrees, levels)
+    variances, finite = np.ones(levels.shape), np.isfinite(degrees)
+    half = 0.5 * degrees[finite]
+    variances[finite] = half / gammaincinv(half, levels[finite])
+    return variances

@@ -135,6 +135,18 @@ def test_weights_are_repeated_rows():
     np.testing.assert_allclose(weighted.slopes, repeated.slopes, rtol=1e-4)
 
 
+def test_errors_of_a_constant_function_do_not_depend_on_its_mean():
+    """Left out, the mean moves away from the target: its square tells how large the error is."""
+    rng = np.random.default_rng(0)
+    X, y, ones = rng.normal(size=(230, 3)), rng.normal(size=230), np.ones(230)
+    means = (y.sum() - y) / 229
+    for gaussian in (True, False):
+        law = choose_law(X, y, means, np.full(230, 1 / 229), ones, gaussian=gaussian)[0]
+        assert (law is None) == gaussian
+    sizes = law.mean_variances(X, means)
+    np.testing.assert_allclose(sizes, y.var(), rtol=0.3)
+
+
 def test_a_constant_target_has_no_law():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 2))

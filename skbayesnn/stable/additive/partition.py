@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skbayesnn.numerics.rounding import rounding_variance
+from skbayesnn.numerics.student_t import student_variances
 from skbayesnn.stable.additive.axes import Axis
 from skbayesnn.stable.additive.chain import AT_FIRST, AdditiveChain, AdditiveRecord, AdditiveState
 from skbayesnn.stable.additive.dense import MAX_EXACT, DenseBasis
@@ -21,7 +22,6 @@ from skbayesnn.stable.additive.noise_slopes import NoiseBasis
 from skbayesnn.stable.additive.prediction import (
     draw_given_parts,
     moments_given_parts,
-    student_scales,
 )
 from skbayesnn.stable.additive.scales import fit_gaussian_limit
 from skbayesnn.stable.partitions.base import AS_IT_IS, Partition
@@ -293,12 +293,12 @@ class AdditiveCells(Partition):
 
     def noise_scales(self, draws, X):
         """Variance of the noise at new inputs over σ², for each draw, at its level."""
-        scales = student_scales(draws.degrees, draws.levels[:, -1])
+        scales = student_variances(draws.degrees, draws.levels[:, -1])
         return scales * np.exp(self.log_noise_factors(draws, self.inputs.scaled(X)))
 
     def draw_noise_scales(self, draws, X, rng):
         """The same, drawn for each row."""
-        scales = student_scales(draws.degrees, rng.random((len(X), draws.degrees.size)))
+        scales = student_variances(draws.degrees, rng.random((len(X), draws.degrees.size)))
         return scales * np.exp(self.log_noise_factors(draws, self.inputs.scaled(X)))
 
     def predict(self, draws, X):

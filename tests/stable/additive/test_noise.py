@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import gamma, kstest, norm, t
 
+from skbayesnn.numerics.student_t import student_variances
 from skbayesnn.stable.additive.noise import DEGREES, log_constants, log_likelihood, update_noise
-from skbayesnn.stable.additive.prediction import student_scales
 
 
 @pytest.mark.parametrize("place", [0, 3, DEGREES.size - 1])
@@ -52,12 +52,12 @@ def test_degrees_and_noise_against_a_grid():
 
 def test_scales_of_predictions_make_students_law():
     levels = (np.arange(1000) + 0.5) / 1000
-    scales = student_scales(np.full(1000, 3.0), levels)
+    scales = student_variances(np.full(1000, 3.0), levels)
     y = np.array([0.0, 1.0, 3.0, 10.0, 20.0])
     mixture = norm(scale=np.sqrt(scales)).pdf(y[:, None]).mean(axis=1)
     # As far as the 1000 levels reach, a few percent.
     np.testing.assert_allclose(mixture, t(3).pdf(y), rtol=0.03)
-    assert (student_scales(np.array([np.inf]), np.array([0.3])) == 1).all()
+    assert (student_variances(np.array([np.inf]), np.array([0.3])) == 1).all()
 
 
 def test_rows_of_next_to_no_weight_have_a_precision_that_can_be_divided_by():
