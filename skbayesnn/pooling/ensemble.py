@@ -220,4 +220,4 @@ class EnsembleRegressor(
 
     def _pool(self, X):
         laws = [MemberLaw(member) for member in self.estimators_]
-        return laws, np.full(len(laws), 1.0 / len(laws))
+        return laws, np.full(len(laws), 1.0 / len(laws)), 1.0

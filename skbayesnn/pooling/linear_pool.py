@@ -8,6 +8,7 @@ from skbayesnn._typing import ArrayLike, FloatArray, Seed
 from skbayesnn._validation import N_JOBS, check_n_samples, check_parameters
 from skbayesnn.base import POINT_ESTIMATES, ProbabilisticRegressorMixin, sample_rows
 from skbayesnn.numerics.random import systematic
+from skbayesnn.pooling.spread import spread_about_mean
 from skbayesnn.predictive import PredictiveMixture, linear_pool
 
 
@@ -15,7 +16,8 @@ class LinearPoolMixin(ProbabilisticRegressorMixin):
     """Predictions of a weighted pool of fitted members.
 
     Subclasses define ``_pool(X)``, the members in use, each with ``predict_distribution`` and
-    perhaps ``sample_y``, and their weights, with sum one, the same for all rows or for each.
+    perhaps ``sample_y``; their weights, with sum one, the same for all rows or for each; and the
+    factor by which the pool's distances from its mean are multiplied.
     """
 
     def _check_parameters(self, **constraints):
@@ -37,11 +39,14 @@ class LinearPoolMixin(ProbabilisticRegressorMixin):
             if there are several.
         """
         check_is_fitted(self)
-        members, weights = self._pool(X)
+        members, weights, factor = self._pool(X)
         parts = [member.predict_distribution(X) for member in members]
         if isinstance(parts[0], PredictiveMixture):
-            return linear_pool(parts, weights)
-        return [linear_pool(of_target, weights) for of_target in zip(*parts, strict=True)]
+            return spread_about_mean(linear_pool(parts, weights), factor)
+        return [
+            spread_about_mean(linear_pool(of_target, weights), factor)
+            for of_target in zip(*parts, strict=True)
+        ]
 
     def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: Seed = 0) -> FloatArray:
         """Draw new observations, each sample from one member.
@@ -68,7 +73,7 @@ class LinearPoolMixin(ProbabilisticRegressorMixin):
         self._refuse_several_targets("sample_y")
         check_n_samples(n_samples)
         rng = check_random_state(random_state)
-        members, weights = self._pool(X)
+        members, weights, factor = self._pool(X)
         # Of each row, or of all alike, and each sample.
         of_member = systematic(weights, n_samples, rng)
         draws = None
@@ -84,4 +89,8 @@ class LinearPoolMixin(ProbabilisticRegressorMixin):
                 part = sample_rows(member.predict_distribution, X, len(columns), seed)
             draws = np.empty((len(part), n_samples)) if draws is None else draws
             draws[:, columns] = np.where(own[:, columns], part, draws[:, columns])
-        return draws[:, rng.permutation(n_samples)]
+        draws = draws[:, rng.permutation(n_samples)]
+        if factor == 1.0:
+            return draws
+        means = linear_pool([m.predict_distribution(X) for m in members], weights).mean()[:, None]
+        return means + factor * (draws - means)

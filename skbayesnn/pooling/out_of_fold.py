@@ -182,21 +182,39 @@ def log_densities_of(folds, tests, y):
     return out
 
 
-def pooled_crps_matrix(members, tests, y, weights):
-    """The matrix of :func:`~skbayesnn.pooling.weights.crps_matrix` over the rows of all folds.
+def mixtures_by_fold(members, tests, y):
+    """What all members predict, fold by fold.
 
     Parameters
     ----------
     members : list of list of FoldPrediction
+    tests : list of ndarray of int
+        Test rows of each fold.
+    y : ndarray of shape (n_samples,)
+
+    Returns
+    -------
+    folds : list of (list of PredictiveMixture, ndarray of int)
+        A mixture of each member, and the rows. A single fold is halved if a member needs that.
     """
     by_member = [mixtures_of(folds, tests, y) for folds in members]
     finest = max((rows for _, rows in by_member), key=len)
+    return [
+        (
+            [
+                mixtures[f] if len(mixtures) == len(finest) else mixtures[0][f::2]
+                for mixtures, _ in by_member
+            ],
+            rows,
+        )
+        for f, rows in enumerate(finest)
+    ]
+
+
+def pooled_crps_matrix(members, tests, y, weights):
+    """The matrix of :func:`~skbayesnn.pooling.weights.crps_matrix` over the rows of all folds."""
     total, matrix = 0.0, 0.0
-    for f, rows in enumerate(finest):
-        mixtures = [
-            mixtures[f] if len(mixtures) == len(finest) else mixtures[0][f::2]
-            for mixtures, _ in by_member
-        ]
+    for mixtures, rows in mixtures_by_fold(members, tests, y):
         row_weights = np.ones(len(rows)) if weights is None else weights[rows]
         matrix = matrix + row_weights.sum() * crps_matrix(mixtures, y[rows], row_weights)
         total += row_weights.sum()

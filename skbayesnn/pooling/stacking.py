@@ -37,12 +37,14 @@ from skbayesnn.pooling.out_of_fold import (
     fit_to_all,
     folds_of,
     log_densities_of,
+    mixtures_by_fold,
     pooled_crps_matrix,
     predict_fold,
 )
+from skbayesnn.pooling.spread import spread_factor
 from skbayesnn.pooling.varying import VaryingWeights, number_columns
 from skbayesnn.pooling.weights import crps_weights, log_score_weights
-from skbayesnn.predictive import PredictiveMixture
+from skbayesnn.predictive import PredictiveMixture, linear_pool
 from skbayesnn.training.members import is_estimator, named_members, report_warnings, weight_keyword
 
 _LEAST_WEIGHT = 0.01
@@ -81,6 +83,9 @@ class StackingDistributionRegressor(
         Let the weights vary with the inputs, because some members may be better in one region and
         others in another. This needs the log score and inputs that are numbers; of a dataframe,
         only the numeric columns are used. With False, each member has one weight.
+    adjust_spread : bool, default=True
+        Scale the pool about its mean by one factor, which the log score of the held-out rows
+        chooses: a linear pool is too wide where its members disagree. This needs the log score.
     refit : bool, default=True
         Fit to all rows at the end. With False, the fits to the folds are pooled. That saves one fit
         of each member, but every prediction then needs the fits of all folds.
@@ -100,6 +105,9 @@ class StackingDistributionRegressor(
     weights_ : ndarray of shape (n_members,)
         Weights of all members; 0 for those that failed, or were dropped because their weight was
         below 0.01. If weights vary, this is their mean over the rows; see ``member_weights``.
+    spread_factor_ : float
+        What the distances of the pool from its mean are multiplied by; 1 without
+        ``adjust_spread``.
     estimators_ : list of estimator
         The fitted members that have a weight; with ``refit=False``, a list of fits for each.
     cv_log_densities_ : ndarray of shape (n_members, n_samples)
@@ -157,6 +165,7 @@ class StackingDistributionRegressor(
         cv: Any = None,
         objective: Literal["log_score", "crps"] = "log_score",
         varying_weights: bool = True,
+        adjust_spread: bool = True,
         refit: bool = True,
         point_estimate: Literal["mean", "median"] = "median",
         n_jobs: int | None = None,
@@ -166,6 +175,7 @@ class StackingDistributionRegressor(
         self.cv = cv
         self.objective = objective
         self.varying_weights = varying_weights
+        self.adjust_spread = adjust_spread
         self.refit = refit
         self.point_estimate = point_estimate
         self.n_jobs = n_jobs
@@ -246,7 +256,10 @@ class StackingDistributionRegressor(
             for each member and kind. The member stays in: its score says what it is worth.
         """
         self._check_parameters(
-            objective=[Options(("log_score", "crps"))], varying_weights=BOOLEAN, refit=BOOLEAN
+            objective=[Options(("log_score", "crps"))],
+            varying_weights=BOOLEAN,
+            adjust_spread=BOOLEAN,
+            refit=BOOLEAN,
         )
         X, y = self._validated(X, y)
         location_and_scale(y, "y")  # which refuses what no density can be computed of
@@ -303,6 +316,10 @@ class StackingDistributionRegressor(
                 used = self._weigh(used, folds, tests, X, y, weights)
             spread = TargetSpread(*all_rows[1:])
         report_warnings(self.names_, said)
+        self.spread_factor_ = 1.0
+        if self.adjust_spread and self.objective == "log_score":
+            held_out = mixtures_by_fold([folds[k] for k in used], tests, y)
+            self.spread_factor_ = self._spread_of(held_out, used, X, y, weights)
         self._laws = []
         for k in used:
             errors = error_law(folds[k], tests, y) if are_points(folds[k]) else None
@@ -380,6 +397,17 @@ class StackingDistributionRegressor(
         self.weights_[kept] = found
         return kept
 
+    def _spread_of(self, held_out, used, X, y, weights):
+        """Factor of the spread that suits the pool's predictions of the rows held out."""
+        pools, targets, masses = [], [], []
+        for mixtures, rows in held_out:
+            inputs = take_rows(X, rows)
+            of_rows = self.weights_[used] if self._varying is None else self._varying(inputs)
+            pools.append(linear_pool(mixtures, of_rows))
+            targets.append(y[rows])
+            masses.append(np.ones(len(rows)) if weights is None else weights[rows])
+        return spread_factor(pools, targets, masses)
+
     def _check_table(self, X):
         """Raise for a table that is not like that of the fit; members check what it holds."""
         check_is_fitted(self)
@@ -411,7 +439,7 @@ class StackingDistributionRegressor(
         weights = self.weights_ if self._varying is None else self.member_weights(X)
         weights = weights[..., self.weights_ > 0]
         n_laws = [len(of_member) for of_member in self._laws]
-        return laws, np.repeat(weights / n_laws, n_laws, axis=-1)
+        return laws, np.repeat(weights / n_laws, n_laws, axis=-1), self.spread_factor_
 
     def predict_distribution(self, X: ArrayLike) -> PredictiveMixture:
         """Predictive distribution: the members' distributions, pooled by their weights.

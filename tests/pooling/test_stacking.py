@@ -101,7 +101,7 @@ def test_the_pool_is_that_of_its_members(objective, refit):
     X, y = data()
     members = [("a", BayesianLinear((0.1, 10.0))), ("b", KNeighborsRegressor(20))]
     model = StackingDistributionRegressor(
-        members, objective=objective, refit=refit, cv=3, random_state=0
+        members, objective=objective, adjust_spread=False, refit=refit, cv=3, random_state=0
     ).fit(X, y)
     fits = [model.estimators_[0]] if refit else model.estimators_[0]
     share = model.member_weights(X[:9])[:, 0]

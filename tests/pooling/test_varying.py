@@ -93,7 +93,9 @@ def test_the_member_that_is_right_somewhere_has_the_weight_there():
 def test_the_pool_has_the_weights_of_each_row():
     X, y = two_worlds(100)
     for refit in (True, False):
-        model = StackingDistributionRegressor(MEMBERS, refit=refit, random_state=0).fit(X, y)
+        model = StackingDistributionRegressor(
+            MEMBERS, adjust_spread=False, refit=refit, random_state=0
+        ).fit(X, y)
         parts = []
         for fits in model.estimators_:
             laws = [m.predict(X[:7], return_std=True) for m in ([fits] if refit else fits)]
