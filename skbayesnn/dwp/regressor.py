@@ -144,10 +144,15 @@ class DeepWishartRegressor(
     tol : float, default=0.0
         Smallest rise of the held-out score, in nats per row, that counts as an improvement.
     normalize_X : bool, default=True
-        Standardise the inputs internally. Length scales are fitted either way. With False, their
-        prior and the steps of training are in the units of X.
+        Standardise the inputs internally. A few extremes that would make all other values of a
+        column look the same are clipped, with a warning. Length scales are fitted either way. With
+        False, their prior and the steps of training are in the units of X, so X must have standard
+        deviations of about one: 0.03 for some column at least, and 300 at most.
     normalize_y : bool, default=True
-        Standardise the targets internally. All outputs are in the units of y either way.
+        Standardise the targets internally, and clip a few extremes that would make all others look
+        the same, with a warning. All outputs are in the units of y either way. With False, priors
+        are in these units, too, so y must have a standard deviation of 0.001 to 30, and a mean of
+        at most 300.
     point_estimate : {"mean", "median"}, default="mean"
         Point of the predictive distribution that ``predict`` returns.
     n_jobs : int or None, default=None
@@ -373,11 +378,15 @@ class DeepWishartRegressor(
         InvalidParameterError
             If a constructor parameter is outside its range, or ``likelihood="student_t"`` meets
             several targets.
+        ValueError
+            If what is not to be standardised is far from unit scale.
         FloatingPointError
             If training diverged although the learning rate was cut.
 
         Warns
         -----
+        UserWarning
+            If extremes were clipped: how many, and to what.
         ConvergenceWarning
             If a Gram matrix was numerically singular and had to be regularised, or if the learning
             rate was cut.
