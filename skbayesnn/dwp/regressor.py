@@ -60,6 +60,10 @@ class DeepWishartRegressor(
     whose length scales, height and noise are 50 draws of their posterior (20 from 100 rows on). Its
     probability is 1 − n / max(100, 2 p). This is for an exact output alone.
 
+    Rows that are equal in inputs and targets are no new observations if the noise is a continuous
+    variable. With copies, and where a row has a weight of k, rows therefore count as many as
+    differ (see the notes).
+
     Where no row is near, the prediction is gradually that of a Gaussian process averaged over its
     length scale and noise (see the notes).
 
@@ -195,8 +199,8 @@ class DeepWishartRegressor(
         Mean log density of the standardised held-out targets (for classes, mean log probability),
         each time that they were scored.
     n_samples_seen_ : int
-        Number of rows that the prior is weighed against: the sum of their weights, without the rows
-        that are held out.
+        Number of rows that the prior is weighed against: the sum of their weights, copies counted
+        once (see the notes), without the rows that are held out.
     n_features_in_ : int
         Number of inputs.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -232,6 +236,13 @@ class DeepWishartRegressor(
     may leave its range. This law, and the chains that draw settings where rows are few, see inputs
     and targets rounded to about a millionth of their range, so that equal rows and weights give the
     same. After ``partial_fit`` none of this is done.
+
+    If rows come again with their targets, or have weights above one, all weights are multiplied by
+    a constant, so that their sum is the number of rows that differ. Otherwise copies would deny all
+    noise. If r rows come after the first with their inputs, and all have its target, then a new row
+    with the inputs of a training row has its target with the probability r / (r + 1). None of this
+    is done where targets have few values and rows with the same inputs have different ones, where
+    fewer than a tenth of the rows differ, or in ``partial_fit``.
 
     Student-t noise is y − f(x) = σ(x) (a + b v + √v z), with z standard normal and 1/v a Gamma
     variable of mean one, shape and rate half the degrees of freedom. In predictions the law of v is

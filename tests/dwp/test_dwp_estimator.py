@@ -331,7 +331,7 @@ def test_what_is_not_standardised_must_be_of_about_unit_scale(change, message):
 def test_offsets_of_inputs_that_are_not_standardised_do_not_matter():
     X, y = wave()
     # Powers of two, which rounding leaves alone; a constant column has no scale.
-    other = np.column_stack([X, np.full(len(X), 2.0**20)]) + [2.0**15, 0.0, 0.0]
+    other = np.column_stack([X[:, 0] + 2.0**15, X[:, 1], np.full(len(X), 2.0**20)])
     model, moved = (quick(normalize_X=False).fit(each, y) for each in (X, other))
     assert moved.length_scales_.shape == (3,)
     np.testing.assert_allclose(moved.predict(other), model.predict(X), atol=0.05)
