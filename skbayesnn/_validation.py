@@ -1,6 +1,6 @@
 """Checks of constructor parameters, of weights and of what predictions are asked for, worded as
 scikit-learn words its own; the location and scale of data, with a check that its squares can be
-held.
+held, and limits for extremes that would hide all other rows.
 
 scikit-learn's framework for parameters is private, so these few lines stand in for it.
 """
@@ -286,3 +286,104 @@ def location_and_scale(values, name, weights=None):
             f"whose square a float cannot hold; multiply {name} by a constant."
         )
     return unit * mean, scale
+
+
+FEW = 0.02
+"""Extremes are few if they are this part of the rows, or one value."""
+MOST_OF_A_VALUE = 0.1
+"""Part of the rows at most that have this one value."""
+DOMINATED = 10.0
+"""Few extremes hide the other rows if they multiply the standard deviation by more than this."""
+FARTHEST = 10.0
+"""What extremes are then taken for: so many deviations of the other rows from their mean."""
+
+
+def limits_of_extremes(values, name, weights=None):
+    """Limits beyond which a few values would make all others look the same.
+
+    One target of 1e9 among hundreds of about 1 makes the standard deviation so large that the
+    others are one number in its units. So where the fiftieth of the rows that is farthest from the
+    median (or the farthest value, if no more than a tenth of the rows have it) multiplies the
+    deviation by more than :data:`DOMINATED`, there are limits: the mean of the other rows, and
+    :data:`FARTHEST` times their deviation to both sides. Values are to be clipped to these before
+    :func:`location_and_scale`. Other tables have no limits, so that nothing changes. Limits move
+    with the values if these are shifted or multiplied, and k equal rows count as one of weight k.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples,) or (n_samples, n_columns)
+    name : str
+        What the values are, for the warning.
+    weights : ndarray of shape (n_samples,) or None, default=None
+        How often each row counts.
+
+    Returns
+    -------
+    low, high : float or ndarray of shape (n_columns,)
+        Infinite without limits.
+
+    Warns
+    -----
+    UserWarning
+        If there are limits: how many values lie beyond them, and what they are taken for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y = np.append(np.tile([-1.0, 1.0], 50), 0.0)
+    >>> [float(end) for end in limits_of_extremes(y, "y")]
+    [-inf, inf]
+    >>> y[-1] = 1e9
+    >>> [float(end) for end in limits_of_extremes(y, "y")]  # doctest: +SKIP
+    [-10.0, 10.0]
+    """
+    columns = values.reshape(len(values), -1)
+    weights = np.ones(len(values)) if weights is None else weights
+    low, high = np.array([_limits_of_column(column, weights) for column in columns.T]).T
+    beyond = ((columns < low) | (columns > high)).sum(axis=0)
+    if beyond.any():
+        j = int(beyond.argmax())
+        what = name if len(beyond) == 1 else f"column {j} of {name}"
+        n_more = int((beyond > 0).sum()) - 1
+        more = f" So has {n_more} other column{'s' * (n_more > 1)}." if n_more else ""
+        warn_user(
+            f"{what} has {beyond[j]} of {len(values)} values so far outside that all others would "
+            f"look the same. They are taken for {low[j]:.3g} or {high[j]:.3g}.{more} If they are "
+            "mistakes, correct them or leave the rows out. If they are right, transform "
+            f"{name}, for example by a logarithm."
+        )
+    return (low[0], high[0]) if values.ndim == 1 else (low, high)
+
+
+def _limits_of_column(values, weights):
+    """Limits of one column."""
+    # Halves, since the difference of two numbers can overflow.
+    middle = 0.5 * _quantile(values, weights, 0.5)
+    gaps = 0.5 * values - middle
+    distances = np.abs(gaps)
+    inner = distances <= _quantile(distances, weights, 1.0 - FEW)
+    if inner.all():
+        inner = distances < distances.max()
+        if weights[~inner].sum() > MOST_OF_A_VALUE * weights.sum():
+            return -np.inf, np.inf
+    unit = distances[inner].max(initial=0.0)
+    if unit == 0.0:
+        return -np.inf, np.inf  # those few are all that there is to see
+    rest = gaps[inner] / unit
+    mean = np.average(rest, weights=weights[inner])
+    deviation = np.sqrt(np.average((rest - mean) ** 2, weights=weights[inner]))
+    # If the outer ones dominate, the squared deviation of all rows is theirs.
+    with np.errstate(over="ignore"):
+        total = np.sqrt(weights[~inner] @ (distances[~inner] / unit) ** 2 / weights.sum())
+    if not total > DOMINATED * deviation:
+        return -np.inf, np.inf
+    reach = FARTHEST * deviation * np.array([-1.0, 1.0])
+    return 2.0 * (middle + unit * (mean + reach))
+
+
+def _quantile(values, weights, level):
+    """The smallest value with at least this part of the weight at it and below."""
+    order = np.argsort(values)
+    total = np.cumsum(weights[order])
+    # But for what rounding does to the sums.
+    return values[order[np.searchsorted(total, level * (1.0 - 1e-12) * total[-1])]]

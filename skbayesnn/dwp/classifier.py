@@ -85,8 +85,10 @@ class DeepWishartClassifier(
     tol : float, default=0.0
         Smallest rise of the held-out score, in nats per row, that counts as an improvement.
     normalize_X : bool, default=True
-        Standardise the inputs internally. Length scales are fitted either way. With False, their
-        prior and the steps of training are in the units of X.
+        Standardise the inputs internally. A few extremes that would make all other values of a
+        column look the same are clipped, with a warning. Length scales are fitted either way. With
+        False, their prior and the steps of training are in the units of X, so X must have standard
+        deviations of about one: 0.03 for some column at least, and 300 at most.
     n_jobs : int or None, default=None
         Number of cores to use. None means one, unless a joblib context says otherwise. The result
         does not depend on it. Cores share the rows of a step if there are more than 1500, and the
@@ -214,11 +216,15 @@ class DeepWishartClassifier(
         ------
         InvalidParameterError
             If a constructor parameter is outside its range.
+        ValueError
+            If what is not to be standardised is far from unit scale.
         FloatingPointError
             If training diverged although the learning rate was cut.
 
         Warns
         -----
+        UserWarning
+            If extremes were clipped: how many, and to what.
         ConvergenceWarning
             If a Gram matrix was numerically singular and had to be regularised, or if the learning
             rate was cut.

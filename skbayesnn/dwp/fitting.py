@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 
+from skbayesnn.dwp.copies import find_copies
 from skbayesnn.dwp.inference import Inference, SparseInference
 from skbayesnn.dwp.model import Model
 from skbayesnn.dwp.plan import make_plan
@@ -15,8 +16,8 @@ from skbayesnn.training.settings import copies, hold_out, holds_out
 
 
 def _number(total):
-    """A sum of weights, as an int where it is one."""
-    return int(total) if total == int(total) else float(total)
+    """A sum of weights, as an int where it is one but for rounding."""
+    return round(total) if abs(total - round(total)) < 1e-9 * total else float(total)
 
 
 class Training:
@@ -27,7 +28,10 @@ class Training:
     """
 
     def _fit_rows(self, X, y, weights, labels=None):
-        generators = spawn_generators(self.random_state, 7)
+        generators, table, chance = spawn_generators(self.random_state, 7), (X, y), 0.0
+        if labels is None:
+            rows, weights, chance = find_copies(X, y, weights)
+            X, y = X[rows], y[rows]
         train_rows, held_out = slice(None), None
         if holds_out(self, automatic=False):
             groups = copies(X, y)
@@ -42,8 +46,8 @@ class Training:
             held_out = [part[other] for part in everything]
         plan = make_plan(self, rows[0])
         self._y_ndim, self._model = y.ndim, self._start(scales, rows, plan, generators)
-        shown = y if labels is None else labels
-        tasks = CallbackTasks(self, X, shown, plan.n_epochs, self._fitted_so_far)
+        shown = table if labels is None else (X, labels)
+        tasks = CallbackTasks(self, *shown, plan.n_epochs, self._fitted_so_far)
         self.loss_curve_, self.validation_scores_, self.n_iter_ = [], [], 0
         with Workers(self.n_jobs) as workers:
             self._train(plan, self._model.seen, held_out, generators[4], tasks, workers)
@@ -59,6 +63,7 @@ class Training:
         self._model.seen = None  # rows are kept by an output that predicts from them
         if labels is None:  # regression
             self._model.add_other_laws(*everything, generators[5:])
+            self._model.know(*everything[:2], chance)
         self._publish()
         tasks.finish()
 

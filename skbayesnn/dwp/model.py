@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 
+from skbayesnn.dwp.copies import KnownRows
 from skbayesnn.dwp.elsewhere import Elsewhere
 from skbayesnn.dwp.few_rows import SettingsOutput, chance_of_settings
 from skbayesnn.dwp.likelihoods import PREDICTION_NODES, TRAINING_NODES
@@ -62,6 +63,8 @@ class Model:
         Takes part in predictions, with the probability ``chance``.
     elsewhere : Elsewhere or None
         Takes the place of the output away from the rows.
+    known : KnownRows or None
+        Speaks where inputs are those of a row, if rows have copies.
     """
 
     def __init__(
@@ -97,7 +100,7 @@ class Model:
         n_nodes = max(TRAINING_NODES, PREDICTION_NODES // n_draws)
         self.noise = draw_noise(a, generators[2], n_posterior_draws, 1, n_nodes)
         self.kind, self.rows = InducingOutput, ()
-        self.chance, self.settings, self.elsewhere = 0.0, None, None
+        self.chance, self.settings, self.elsewhere, self.known = 0.0, None, None, None
         if exact:
             self.condition_on(*self.seen, "exact")
 
@@ -194,9 +197,14 @@ class Model:
             if self.chance > 0:
                 self.settings = SettingsOutput(X, Y, weights, self.found, generators[0])
 
+    def know(self, X, Y, chance):
+        """Let rows with the inputs of one of these have its target, with this chance."""
+        if chance > 0:
+            self.known = KnownRows(X, Y, chance, self._noise_variances())
+
     def leave_rows(self):
         """Predict from the inducing points; put there what another output knows of its rows."""
-        self.chance, self.settings, self.elsewhere = 0.0, None, None
+        self.chance, self.settings, self.elsewhere, self.known = 0.0, None, None, None
         if self.law is not None:  # a stream has Gaussian noise
             self.parameters["log_noise"] += np.log(self.mean_noise / self.unit)
             self.law, self.laws = None, "gaussian"
@@ -224,11 +232,13 @@ class Model:
         }
         if p["log_noise"].size:
             out["likelihood_"] = "gaussian" if self.law is None else "student_t"
-            variances = np.exp(p["log_noise"])
-            if self.law is not None:
-                variances = variances / self.unit * self.mean_noise
-            out["noise_variance_"] = variances * scales.y_scale**2
+            out["noise_variance_"] = self._noise_variances() * scales.y_scale**2
         return out
+
+    def _noise_variances(self):
+        """Of standardised targets; the mean over rows where it depends on them."""
+        variances = np.exp(self.parameters["log_noise"])
+        return variances if self.law is None else variances / self.unit * self.mean_noise
 
     def mixtures(self, X, workers=ALONE):
         """Predictive mixtures, one a target, at rows of X in their own units."""
@@ -241,9 +251,16 @@ class Model:
             mixtures = [self._with_noise(X, at, *(part[:, 0] for part in moments))]
         chance, gaussians = self._elsewhere(X)
         mixtures = [where_unseen(m, chance, gaussians, t) for t, m in enumerate(mixtures)]
-        if self.settings is None:
-            return mixtures
+        if self.settings is not None:
+            mixtures = self._with_settings(X, mixtures, None if self.law is None else at)
+        if self.known is not None:
+            mixtures = self.known.pool(X, mixtures, self.scales.y_offset, self.scales.y_scale)
+        return mixtures
+
+    def _with_settings(self, X, mixtures, at):
+        """Pools with what the draws of all settings predict; X is standardised."""
         if self.law is None:
+            noise = np.exp(self.parameters["log_noise"])
             others = self.scales.mixtures(*self.settings.predict(X), np.zeros_like(noise))
         else:
             others = [self._with_noise(X, at, *self.settings.functions(X), self.settings.noise)]
@@ -298,6 +315,8 @@ class Model:
             drawn, units = self.settings.sample(X, generator, len(others))
             drawn = drawn + self._draw_noise(X, at, units, drawn.shape, generator)
             draws[:, others] = drawn * scale + location
+        if self.known is not None:
+            self.known.replace(X, draws, location, scale, generator)
         return draws
 
     def _draw_noise(self, X, at, units, shape, generator):

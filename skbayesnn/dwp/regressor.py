@@ -60,6 +60,10 @@ class DeepWishartRegressor(
     whose length scales, height and noise are 50 draws of their posterior (20 from 100 rows on). Its
     probability is 1 − n / max(100, 2 p). This is for an exact output alone.
 
+    Rows that are equal in inputs and targets are no new observations if the noise is a continuous
+    variable. With copies, and where a row has a weight of k, rows therefore count as many as
+    differ (see the notes).
+
     Where no row is near, the prediction is gradually that of a Gaussian process averaged over its
     length scale and noise (see the notes).
 
@@ -144,10 +148,15 @@ class DeepWishartRegressor(
     tol : float, default=0.0
         Smallest rise of the held-out score, in nats per row, that counts as an improvement.
     normalize_X : bool, default=True
-        Standardise the inputs internally. Length scales are fitted either way. With False, their
-        prior and the steps of training are in the units of X.
+        Standardise the inputs internally. A few extremes that would make all other values of a
+        column look the same are clipped, with a warning. Length scales are fitted either way. With
+        False, their prior and the steps of training are in the units of X, so X must have standard
+        deviations of about one: 0.03 for some column at least, and 300 at most.
     normalize_y : bool, default=True
-        Standardise the targets internally. All outputs are in the units of y either way.
+        Standardise the targets internally, and clip a few extremes that would make all others look
+        the same, with a warning. All outputs are in the units of y either way. With False, priors
+        are in these units, too, so y must have a standard deviation of 0.001 to 30, and a mean of
+        at most 300.
     point_estimate : {"mean", "median"}, default="mean"
         Point of the predictive distribution that ``predict`` returns.
     n_jobs : int or None, default=None
@@ -190,8 +199,8 @@ class DeepWishartRegressor(
         Mean log density of the standardised held-out targets (for classes, mean log probability),
         each time that they were scored.
     n_samples_seen_ : int
-        Number of rows that the prior is weighed against: the sum of their weights, without the rows
-        that are held out.
+        Number of rows that the prior is weighed against: the sum of their weights, copies counted
+        once (see the notes), without the rows that are held out.
     n_features_in_ : int
         Number of inputs.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -227,6 +236,13 @@ class DeepWishartRegressor(
     may leave its range. This law, and the chains that draw settings where rows are few, see inputs
     and targets rounded to about a millionth of their range, so that equal rows and weights give the
     same. After ``partial_fit`` none of this is done.
+
+    If rows come again with their targets, or have weights above one, all weights are multiplied by
+    a constant, so that their sum is the number of rows that differ. Otherwise copies would deny all
+    noise. If r rows come after the first with their inputs, and all have its target, then a new row
+    with the inputs of a training row has its target with the probability r / (r + 1). None of this
+    is done where targets have few values and rows with the same inputs have different ones, where
+    fewer than a tenth of the rows differ, or in ``partial_fit``.
 
     Student-t noise is y − f(x) = σ(x) (a + b v + √v z), with z standard normal and 1/v a Gamma
     variable of mean one, shape and rate half the degrees of freedom. In predictions the law of v is
@@ -373,11 +389,15 @@ class DeepWishartRegressor(
         InvalidParameterError
             If a constructor parameter is outside its range, or ``likelihood="student_t"`` meets
             several targets.
+        ValueError
+            If what is not to be standardised is far from unit scale.
         FloatingPointError
             If training diverged although the learning rate was cut.
 
         Warns
         -----
+        UserWarning
+            If extremes were clipped: how many, and to what.
         ConvergenceWarning
             If a Gram matrix was numerically singular and had to be regularised, or if the learning
             rate was cut.

@@ -1,9 +1,18 @@
-"""Standardised inputs and targets, and predictions back in the units of y."""
+"""Standardised inputs and targets, and predictions back in the units of y.
+
+Without standardisation the start of training, priors and steps still are for numbers of about unit
+size. Far from that nothing is learned, which is an error that says what to do.
+"""
 
 import numpy as np
 
-from skbayesnn._validation import location_and_scale
+from skbayesnn._validation import limits_of_extremes, location_and_scale
 from skbayesnn.predictive import PredictiveMixture
+
+INPUT_SPREADS = 0.03, 300.0
+"""Standard deviations of inputs that are not standardised: the largest at least, any at most."""
+TARGET_SPREADS, LARGEST_MEAN = (1e-3, 30.0), 300.0
+"""Of targets that are not standardised."""
 
 
 class InputScales:
@@ -14,18 +23,37 @@ class InputScales:
     X : ndarray of shape (n, n_inputs)
     weights : ndarray of shape (n,)
     normalize_X : bool
-        Whether inputs are standardised.
+        Whether inputs are standardised, a few extremes clipped.
+
+    Raises
+    ------
+    ValueError
+        Inputs that are not to be standardised are far from unit scale.
     """
 
     def __init__(self, X, weights, normalize_X):
-        self.X_offset, self.X_scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
-        offset, self.X_spread = location_and_scale(X, "X", weights)
+        self.X_scale = np.ones(X.shape[1])
+        self.X_limits = (-np.inf, np.inf)
         if normalize_X:
-            self.X_offset, self.X_scale = offset, self.X_spread
+            self.X_limits = limits_of_extremes(X, "X", weights)
+            X = np.clip(X, *self.X_limits)
+        # Distances are all that counts: an offset costs nothing but digits.
+        self.X_offset, self.X_spread = location_and_scale(X, "X", weights)
+        if normalize_X:
+            self.X_scale = self.X_spread
+        else:
+            varying = self.X_spread[np.ptp(X, axis=0) > 0]
+            low, high = INPUT_SPREADS
+            if varying.size and not (varying.max() >= low and varying.max() <= high):
+                raise ValueError(
+                    f"Columns of X have standard deviations of {varying.min():.2g} to "
+                    f"{varying.max():.2g}. With normalize_X=False the largest must be between "
+                    f"{low:g} and {high:g}: set normalize_X=True, or multiply X by a constant."
+                )
 
     def inputs(self, X):
         """Standardised inputs."""
-        return (X - self.X_offset) / self.X_scale
+        return (np.clip(X, *self.X_limits) - self.X_offset) / self.X_scale
 
 
 class ClassScales(InputScales):
@@ -64,7 +92,12 @@ class Scales(InputScales):
     y : ndarray of shape (n,) or (n, n_targets)
     weights : ndarray of shape (n,)
     normalize_X, normalize_y : bool
-        What is standardised.
+        What is standardised, a few extremes clipped.
+
+    Raises
+    ------
+    ValueError
+        What is not to be standardised is far from unit scale.
     """
 
     likelihood = "gaussian"
@@ -74,12 +107,27 @@ class Scales(InputScales):
         targets = y.reshape(len(y), -1)
         self.n_targets = targets.shape[1]
         self.y_offset, self.y_scale = np.zeros(self.n_targets), np.ones(self.n_targets)
+        self.y_limits = (-np.inf, np.inf)
         if normalize_y:
-            self.y_offset, self.y_scale = location_and_scale(targets, "y", weights)
+            self.y_limits = limits_of_extremes(targets, "y", weights)
+            targets = np.clip(targets, *self.y_limits)
+        offset, spread = location_and_scale(targets, "y", weights)
+        if normalize_y:
+            self.y_offset, self.y_scale = offset, spread
+        else:
+            (low, high), largest = TARGET_SPREADS, np.abs(offset).max()
+            if not (spread.min() >= low and spread.max() <= high and largest <= LARGEST_MEAN):
+                raise ValueError(
+                    f"y has a mean of up to {largest:.2g} and a standard deviation of "
+                    f"{spread.min():.2g} to {spread.max():.2g}. With normalize_y=False the mean "
+                    f"must be at most {LARGEST_MEAN:g}, and the deviation between {low:g} and "
+                    f"{high:g}: set normalize_y=True, or subtract a constant from y and multiply "
+                    "it by another."
+                )
 
     def targets(self, y):
         """Standardised targets, (n, n_targets)."""
-        return (y.reshape(len(y), -1) - self.y_offset) / self.y_scale
+        return (np.clip(y.reshape(len(y), -1), *self.y_limits) - self.y_offset) / self.y_scale
 
     def mixtures(self, means, variances, noise):
         """Equal mixtures over draws, one a target, in the units of y.

@@ -296,3 +296,42 @@ def test_parameters_are_checked(wrong):
 def test_refuses_two_keywords(fitted):
     with pytest.raises(ValueError, match="only one"):
         fitted.predict(wave(20)[0], return_std=True, quantiles=[0.5])
+
+
+@pytest.mark.parametrize("where", ["y", "X"])
+def test_a_typing_error_leaves_the_other_rows_alone(where):
+    X, y = wave(150)
+    X_test, y_test = wave(200, seed=1)
+    if where == "y":
+        y[7] = 1e9
+    else:
+        X[7, 0] = -1e9
+    with pytest.warns(UserWarning, match="1 of 150 values"):
+        model = quick().fit(X, y)
+    log_density = model.log_predictive_density(X_test, y_test).mean()
+    assert log_density > -0.2  # the truth has 0.88, a normal law of all targets −1.8
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda X, y: (X, 1e6 * y), "normalize_y=True"),
+        (lambda X, y: (X, 1e-6 * y), "normalize_y=True"),
+        (lambda X, y: (X, y + 1e4), "normalize_y=True"),
+        (lambda X, y: (1e4 * X, y), "normalize_X=True"),
+        (lambda X, y: (1e-4 * X, y), "normalize_X=True"),
+    ],
+)
+def test_what_is_not_standardised_must_be_of_about_unit_scale(change, message):
+    model = quick(normalize_X=False, normalize_y=False)
+    with pytest.raises(ValueError, match=message):
+        model.fit(*change(*wave()))
+
+
+def test_offsets_of_inputs_that_are_not_standardised_do_not_matter():
+    X, y = wave()
+    # Powers of two, which rounding leaves alone; a constant column has no scale.
+    other = np.column_stack([X[:, 0] + 2.0**15, X[:, 1], np.full(len(X), 2.0**20)])
+    model, moved = (quick(normalize_X=False).fit(each, y) for each in (X, other))
+    assert moved.length_scales_.shape == (3,)
+    np.testing.assert_allclose(moved.predict(other), model.predict(X), atol=0.05)
