@@ -15,7 +15,7 @@ from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.sip._base import NETWORKS, SIPBase
 from skbayesnn.sip.members import SeveralFits
-from skbayesnn.training.process import pooled
+from skbayesnn.training.beside import pooled
 from skbayesnn.training.settings import number_of_networks
 from skbayesnn.training.unseen import draws_where_unseen, where_unseen
 
@@ -429,7 +429,7 @@ class SIPRegressor(
         scaled = self._scaled(X)
         mixture = self._predictor.mixture(scaled)
         if self._process is not None:
-            mixture = pooled(mixture, [self._process], [scaled])
+            mixture = pooled([mixture], [self._process], [scaled])
         mixture = where_unseen(mixture, *self._unseen(self._placed(X)))
         return mixture.scaled(self._y_offset, self._y_scale)
 
@@ -465,7 +465,7 @@ class SIPRegressor(
         scaled = self._scaled(X)
         f = self._predictor.observations(scaled, n_samples, generator)
         if self._process is not None:
-            self._process.replace_draws(f, scaled, generator)
+            self._process.replace_draws(f, scaled, self._means, generator)
         draws_where_unseen(f, *self._unseen(self._placed(X)), generator)
         return self._y_offset + self._y_scale * f
 

@@ -21,8 +21,8 @@ from skbayesnn._validation import (
 from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture, linear_pool
+from skbayesnn.training.beside import ProcessBeside, pooled
 from skbayesnn.training.effects import distance_units, input_effects
-from skbayesnn.training.process import ProcessBeside, pooled
 from skbayesnn.training.unseen import where_unseen
 from skbayesnn.udn._base import CONSTRAINTS, UnboundedDepthMixin
 from skbayesnn.udn.layers import LayerGenerator
@@ -384,11 +384,7 @@ class UDNRegressor(
     def _set_beside(self, X, targets, weights, rows, other):
         if not self.gaussian_process or self._X_map is None or self._sees_images:
             return
-        known = np.column_stack([
-            mixture.logpdf(column[other])
-            for mixture, column in zip(self._own_mixtures(X[other]), targets.T, strict=True)
-        ])  # fmt: skip
-        placed = self._X_map.placed(X)
+        placed, known = self._X_map.placed(X), self._own_mixtures(X[other])
         self._process = ProcessBeside(placed, targets, weights, rows, other, known, self._split)
 
     def _own_gaussians(self, X):
@@ -542,14 +538,14 @@ class UDNRegressor(
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         members = self._members()
         of_members = [member._own_mixtures(X) for member in members]
-        mixtures = [
-            linear_pool(of_target, np.full(len(of_target), 1.0 / len(of_target)))
-            for of_target in zip(*of_members, strict=True)
-        ]
         beside = [member._process for member in members]
-        if any(each is not None for each in beside):
-            placed = [member._X_map.placed(X) for member in members]
-            mixtures = [pooled(known, beside, placed, t) for t, known in enumerate(mixtures)]
+        placed = [
+            None if member._process is None else member._X_map.placed(X) for member in members
+        ]
+        mixtures = [
+            pooled(of_target, beside, placed, t)
+            for t, of_target in enumerate(zip(*of_members, strict=True))
+        ]
         unseen = self._unseen(self._placed(X))
         mixtures = [where_unseen(known, *unseen, t) for t, known in enumerate(mixtures)]
         return mixtures[0] if self._y_ndim == 1 else mixtures
