@@ -21,9 +21,9 @@ from skbayesnn.numerics.random import spawn_generators, systematic
 from skbayesnn.sip.inference import Settings, SIPInference
 from skbayesnn.sip.model import SparseImplicitProcess
 from skbayesnn.sip.prediction import Predictor
+from skbayesnn.training.beside import ProcessBeside
 from skbayesnn.training.effects import distance_units, input_effects
 from skbayesnn.training.loop import train
-from skbayesnn.training.process import ProcessBeside
 from skbayesnn.training.settings import (
     TRAINING_CONSTRAINTS,
     Automatic,
@@ -340,10 +340,7 @@ class SIPBase:
         known = self._new_predictor(self.n_posterior_draws).mixture(X[other])
         # Of its own: with the process or without, training goes on alike.
         generator = np.random.default_rng([self._seed, 2])
-        self._process = ProcessBeside(
-            X, targets[:, None], weights, rows, other, known.logpdf(targets[other])[:, None],
-            generator,
-        )  # fmt: skip
+        self._process = ProcessBeside(X, targets[:, None], weights, rows, other, [known], generator)
 
     def _publish(self):
         self._y_ndim = 1

@@ -15,7 +15,7 @@ from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.sip._base import NETWORKS, SIPBase
 from skbayesnn.sip.members import SeveralFits
-from skbayesnn.training.process import pooled
+from skbayesnn.training.beside import pooled
 from skbayesnn.training.settings import number_of_networks
 from skbayesnn.training.unseen import draws_where_unseen, where_unseen
 
@@ -65,8 +65,9 @@ class SIPRegressor(
     gaussian_process : bool, default=True
         Pool the networks with a Gaussian process, whose weight follows from the held-out rows. It
         has a length scale for each input, and predicts smooth functions better than networks do;
-        where it predicts worse, its weight is near zero. There is none without
-        early stopping, with ``normalize_X=False``, or after ``partial_fit``.
+        its mean is moved towards theirs as far as the held-out rows ask for, and where it still
+        predicts worse, its weight is near zero. There is none without early stopping, with
+        ``normalize_X=False``, or after ``partial_fit``.
     n_draws : int, default=100
         Monte Carlo draws per training step: of the prior and of the inducing values. The "bnn"
         prior has one network for every ten draws, and at least ten.
@@ -210,13 +211,17 @@ class SIPRegressor(
     with squared exponential covariance. Its length scales, height and noise maximise the evidence
     of the rows that the network was trained on, or of 400 of them, with weak priors. The noise is
     Gaussian, or a Student's t that may be skewed and whose scale may depend on the inputs and on
-    the mean, if that predicts rows that are left out better by more than the standard error, as in
-    :class:`DeepWishartRegressor`. With v the weight of the process, a held-out row has the density
-    (1 − v) p + v g for the density p of the network and g of the process. The weight is the mean of
-    v given the held-out rows of all networks, under a uniform prior, and 0 if that is below 0.01.
-    The process is then given all rows, or 2000 of them, but no held-out rows that are more than 8
+    the mean, if that predicts rows that are left out better by more than the standard error,
+    as in :class:`DeepWishartRegressor`. Three numbers follow from the held-out rows of all networks
+    together. The mean of the process is moved to (1 − r) m_g + r m_n, for its own mean m_g and that
+    of the network m_n; r has the least mean absolute error. Its variance is multiplied by a factor
+    of at most 1, which makes the rows most probable, with a standard normal prior of its log: it is
+    near 1 unless there is no noise, when the process is too wide by itself. The weight v is the
+    mean of v under a uniform prior, given that a held-out row has the density (1 − v) p + v g, for
+    the density p of the network and that of the moved process g; it is 0 if that is below 0.01. The
+    process is then given all rows, or 2000 of them, but no held-out rows that are more than 8
     standard deviations from what it predicts for them: it would follow them
-    (``skbayesnn.training.process``).
+    (``skbayesnn.training.beside``).
 
     Far from the rows the networks continue as they please, and another model replaces them: with
     probability 1 − exp(−(Δ/l)²) the prediction is that of another Gaussian process with squared
@@ -429,7 +434,7 @@ class SIPRegressor(
         scaled = self._scaled(X)
         mixture = self._predictor.mixture(scaled)
         if self._process is not None:
-            mixture = pooled(mixture, [self._process], [scaled])
+            mixture = pooled([mixture], [self._process], [scaled])
         mixture = where_unseen(mixture, *self._unseen(self._placed(X)))
         return mixture.scaled(self._y_offset, self._y_scale)
 
@@ -465,7 +470,7 @@ class SIPRegressor(
         scaled = self._scaled(X)
         f = self._predictor.observations(scaled, n_samples, generator)
         if self._process is not None:
-            self._process.replace_draws(f, scaled, generator)
+            self._process.replace_draws(f, scaled, self._means, generator)
         draws_where_unseen(f, *self._unseen(self._placed(X)), generator)
         return self._y_offset + self._y_scale * f
 

@@ -10,9 +10,9 @@ from sklearn.utils import check_random_state
 from skbayesnn.numerics.random import systematic
 from skbayesnn.predictive import linear_pool
 from skbayesnn.sip._base import PRIORS_IN_TURN
+from skbayesnn.training.beside import ProcessBeside
 from skbayesnn.training.loop import CallbackTasks
 from skbayesnn.training.members import fit_side_by_side
-from skbayesnn.training.process import ProcessBeside
 
 _OF_THE_FIRST_NETWORK = (
     "inducing_inputs_", "loss_curve_", "divergence_curve_", "discriminator_loss_curve_",

@@ -1,18 +1,11 @@
-"""A Gaussian process beside a network: what it predicts, and its part of the prediction.
+"""A Gaussian process beside a network, and how it is learned.
 
 An infinitely wide network is a Gaussian process. Where the function is smooth, such a process
-predicts better than networks of a few units, and where it is not it predicts much worse. So it is
-fitted to the rows that a network is trained on, and both are judged by the rows that are held out.
-The density of row i under the pool of the two is
-
-    (1 − v) p_i + v g_i
-
-for the network's density p_i and the process's g_i, and with a uniform prior of v the part that is
-predicted with is the mean of v given the held-out rows. Then the process is given all rows. It has
-squared exponential covariance, with a length scale for each input, which maximise the evidence with
-weak priors. Its noise is Gaussian unless rows that are left out favour a law with tails, skewness
-or a scale that depends on the inputs (:mod:`skbayesnn.gaussian_process.learned_noise`). Not in the
-papers.
+predicts better than networks of a few units, and where it is not it predicts much worse:
+:mod:`skbayesnn.training.beside` decides. It has squared exponential covariance, with a length scale
+for each input, which maximise the evidence with weak priors. Its noise is Gaussian unless rows that
+are left out favour a law with tails, skewness or a scale that depends on the inputs
+(:mod:`skbayesnn.gaussian_process.learned_noise`). Not in the papers.
 """
 
 import numpy as np
@@ -23,7 +16,7 @@ from skbayesnn.gaussian_process.conditioned import Process
 from skbayesnn.gaussian_process.evidence import JITTER, search, start_of
 from skbayesnn.gaussian_process.factors import cholesky
 from skbayesnn.gaussian_process.stand_ins import seen_through, start_with_law, with_noise
-from skbayesnn.predictive import PredictiveMixture, linear_pool
+from skbayesnn.predictive import PredictiveMixture
 
 SEARCH_ROWS, RACE_ROWS, MOST_ROWS = 400, 200, 2000
 """Rows by which length scales and noise are learned, by which starts race before that, and that the
@@ -31,13 +24,9 @@ process is given."""
 STARTS = (1.0, 0.1), (3.0, 0.01), (0.2, 0.03)
 """Length scales, as a part of the typical distance of two rows, and noise variances."""
 RACE_ITERATIONS, ITERATIONS = 10, 40
-LEAST_LOG_NOISE = -14.0
-PARTS = (np.arange(100) + 0.5) / 100
-LEAST_PART = 0.01
-"""A process with a smaller part is left out."""
-FARTHEST = 8.0
-"""Deviations from what is predicted for them, beyond which held-out rows are outliers: a process
-follows every row that it is given."""
+LEAST_LOG_NOISE = -22.0
+"""A deviation of 2e-5 of the targets', where there is no noise: a little above what is always added
+to the covariance."""
 ROWS_AT_ONCE = 1000
 """Rows of which functions are drawn jointly."""
 ROUNDS = 2
@@ -177,145 +166,3 @@ class GaussianProcess:
                 noise = self.law.sample(rows, mean, n, generator)
             blocks.append(functions + noise)
         return self.location + self.scale * np.concatenate(blocks)
-
-
-def log_chances(log_densities, other_log_densities, weights):
-    """Logs of the chances of each of ``PARTS`` of the second of two laws, given rows.
-
-    Parameters
-    ----------
-    log_densities, other_log_densities : ndarray of shape (n,)
-        Of the rows under the two laws.
-    weights : ndarray of shape (n,)
-        How many rows each row stands for.
-
-    Returns
-    -------
-    logs : ndarray of shape (n_parts,)
-        But for a constant.
-    """
-    logs = np.logaddexp(
-        np.log1p(-PARTS)[:, None] + log_densities, np.log(PARTS)[:, None] + other_log_densities
-    )
-    return logs @ weights
-
-
-def expected_part(logs):
-    """Mean part, with a uniform prior; zero where it is below ``LEAST_PART``.
-
-    Parameters
-    ----------
-    logs : ndarray of shape (n_parts,)
-        See :func:`log_chances`.
-
-    Returns
-    -------
-    part : float
-        In [0, 1).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> round(expected_part(log_chances(np.zeros(8), np.full(8, 1.0), np.ones(8))), 2)
-    0.84
-    """
-    chances = np.exp(logs - logs.max())
-    part = float(chances @ PARTS / chances.sum())
-    return part if part >= LEAST_PART else 0.0
-
-
-class ProcessBeside:
-    """A Gaussian process of each target beside one network, with its part of the prediction.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, n_inputs)
-        Of about unit scale.
-    targets : ndarray of shape (n, n_targets)
-    weights : ndarray of shape (n,)
-        How many rows each row stands for.
-    rows, other : ndarray of int
-        Rows that the network was trained on, and that were held out.
-    log_densities : ndarray of shape (n_other, n_targets)
-        Of the held-out targets under the network, in the units of the targets.
-    generator : numpy.random.Generator
-        Chooses rows where there are too many.
-
-    Attributes
-    ----------
-    parts : ndarray of shape (n_targets,)
-        Zero where there is no process.
-    """
-
-    def __init__(self, X, targets, weights, rows, other, log_densities, generator):
-        n_targets = targets.shape[1]
-        self.parts, self.processes = np.zeros(n_targets), [None] * n_targets
-        self.logs = np.zeros((n_targets, len(PARTS)))
-        for t, (column, known) in enumerate(zip(targets.T, log_densities.T, strict=True)):
-            try:
-                process = GaussianProcess(X[rows], column[rows], weights[rows], generator)
-                law = process(X[other])
-                judged = law.logpdf(column[other])
-            except LinAlgError:
-                continue  # the network is left alone
-            if np.isfinite(judged).all() and np.isfinite(known).all():
-                self.logs[t] = log_chances(known, judged, weights[other])
-                self.parts[t] = expected_part(self.logs[t])
-                far = np.abs(column[other] - law.mean()) > FARTHEST * law.std()
-                given = np.concatenate([rows, other[~far]])
-                process.give(X[given], column[given], weights[given], generator)
-                self.processes[t] = process
-
-    @staticmethod
-    def agree(several):
-        """Let the processes beside pooled networks have one part, by all held-out rows together.
-
-        Parameters
-        ----------
-        several : list of ProcessBeside
-            Of the same targets; changed.
-        """
-        for t in range(len(several[0].parts)):
-            some = [each for each in several if each.processes[t] is not None]
-            for each in some:
-                each.parts[t] = expected_part(sum(other.logs[t] for other in some))
-
-    def replace_draws(self, draws, X, generator):
-        """Put functions of the process, with noise, in place of its part of the draws.
-
-        Parameters
-        ----------
-        draws : ndarray of shape (m, n_draws)
-            Of the network, the first target; changed.
-        X : ndarray of shape (m, n_inputs)
-        generator : numpy.random.Generator
-        """
-        which = generator.random(draws.shape[1]) < self.parts[0]
-        if which.any():
-            draws[:, which] = self.processes[0].draws(X, int(which.sum()), generator)
-
-
-def pooled(known, beside, inputs, target=0):
-    """The law of networks, pooled with those of the processes beside them.
-
-    Parameters
-    ----------
-    known : PredictiveMixture
-        Of all networks, of m rows.
-    beside : list of ProcessBeside or None
-        One for each network; None where a network has none.
-    inputs : list of ndarray of shape (m, n_inputs)
-        As each of them was given inputs.
-    target : int, default=0
-
-    Returns
-    -------
-    law : PredictiveMixture
-    """
-    pairs = [
-        (each.parts[target] / len(beside), each.processes[target](X))
-        for each, X in zip(beside, inputs, strict=True)
-        if each is not None and each.parts[target] > 0
-    ]
-    parts = [part for part, _ in pairs]
-    return linear_pool([known, *(law for _, law in pairs)], [1.0 - sum(parts), *parts])

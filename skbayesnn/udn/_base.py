@@ -17,8 +17,8 @@ from skbayesnn._validation import (
 from skbayesnn._warnings import warn_user
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.workers import Workers
+from skbayesnn.training.beside import ProcessBeside
 from skbayesnn.training.loop import CallbackTasks, train
-from skbayesnn.training.process import ProcessBeside
 from skbayesnn.training.settings import (
     TRAINING_CONSTRAINTS,
     Automatic,

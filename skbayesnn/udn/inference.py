@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from skbayesnn._warnings import warn_user
+from skbayesnn.numerics.rounding import rounding_variance
 from skbayesnn.numerics.workers import ALONE
 from skbayesnn.training.loop import Trainable
 from skbayesnn.udn.depth import TruncatedPoisson
@@ -31,16 +32,15 @@ noise is wide, components cannot stand for different values of the mean, so the 
 learn it; later they can, and then nothing makes it learn."""
 ROWS_AT_A_TIME = 512
 LEAST_LOG_NOISE = -18.0
-LEAST_OF_A_GAP = 0.1
-"""Least deviation of the noise, in gaps between neighbouring values of the targets. Of targets that
-are rounded or counted, spikes on the values would be worth more than knowing which it will be."""
 
 
 def least_log_noise(targets):
-    """Least log noise variance of each target, from the median gap of its values; (n_targets,)."""
-    gaps = [np.diff(np.unique(column)) for column in targets.T]
-    gaps = np.array([np.median(gap) if len(gap) else 0.0 for gap in gaps])
-    return 2.0 * np.log(np.maximum(LEAST_OF_A_GAP * gaps, np.exp(0.5 * LEAST_LOG_NOISE)))
+    """Least log noise variance of each target: that of rounding, where it is rounded; (n_targets,).
+
+    Spikes on the values would be worth more than knowing which it will be.
+    """
+    rounding = np.array([rounding_variance(column) for column in targets.T])
+    return np.log(np.maximum(rounding, np.exp(LEAST_LOG_NOISE)))
 
 
 class DepthInference(Trainable):

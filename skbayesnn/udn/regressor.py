@@ -21,8 +21,8 @@ from skbayesnn._validation import (
 from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture, linear_pool
+from skbayesnn.training.beside import ProcessBeside, pooled
 from skbayesnn.training.effects import distance_units, input_effects
-from skbayesnn.training.process import ProcessBeside, pooled
 from skbayesnn.training.unseen import where_unseen
 from skbayesnn.udn._base import CONSTRAINTS, UnboundedDepthMixin
 from skbayesnn.udn.layers import LayerGenerator
@@ -76,8 +76,9 @@ class UDNRegressor(
     gaussian_process : bool, default=True
         Pool the networks with a Gaussian process, whose weight follows from the held-out rows. It
         has a length scale for each input, and predicts smooth functions better than networks do;
-        where it predicts worse, its weight is near zero. There is none for
-        images, without early stopping, with ``normalize_X=False``, or after ``partial_fit``.
+        its mean is moved towards theirs as far as the held-out rows ask for, and where it still
+        predicts worse, its weight is near zero. There is none for images, without early stopping,
+        with ``normalize_X=False``, or after ``partial_fit``.
     width : int or "auto", default="auto"
         Units of each hidden layer. Wider layers take longer, and help only with enough rows. "auto"
         takes 32 for fewer than 2000 rows, 64 for fewer than 4000 and 128 for more. For image layers
@@ -206,25 +207,31 @@ class UDNRegressor(
     determine the shared noise variance: it follows the held-out rows after each epoch. Each half of
     these rows determines a variance by which the other half is scored, and training uses the
     geometric mean. The variance falls slowly, so that the mean is learned before single components
-    can imitate its values. Its root does not fall below a tenth of the median gap between
-    neighbouring values of the targets, which avoids spikes on rounded values. One component of the
-    mixture starts rare and wide, for outliers. The posterior of the depth weights the depths by
-    their training likelihood at this noise. Offsets of heads have a wide prior, N(0, 10²). The
-    slopes of all outputs except the location of the mixture have a fifth of the prior variance of
-    other weights. A millionth of the variance of the target is always added, so that the density
-    stays bounded if targets repeat exactly.
+    can imitate its values. If at most half of the targets differ, it does not fall below a twelfth
+    of the square of the median gap between neighbouring values, the variance of rounding, which
+    avoids spikes on rounded values. One component of the mixture starts rare and wide, for
+    outliers. The posterior of the depth weights the depths by their training likelihood at this
+    noise. Offsets of heads have a wide prior, N(0, 10²). The slopes of all outputs except the
+    location of the mixture have a fifth of the prior variance of other weights. A millionth of the
+    variance of the target is always added, so that the density stays bounded if targets repeat
+    exactly.
 
     The Gaussian process is no part of the paper's model, except that an infinitely wide network is
     one. Each network has a process of its own for each target, with squared exponential covariance.
     Its length scales, height and noise maximise the evidence of the rows that the network was
     trained on, or of 400 of them, with weak priors. The noise is Gaussian, or a Student's t that
     may be skewed and whose scale may depend on the inputs and on the mean, if that predicts rows
-    that are left out better by more than the standard error, as in :class:`DeepWishartRegressor`.
-    With v the weight of the process, a held-out row has the density (1 − v) p + v g for the density
-    p of the network and g of the process. The weight is the mean of v given the held-out rows of
-    all networks, under a uniform prior, and 0 if that is below 0.01. The process is then given all
-    rows, or 2000 of them, but no held-out rows that are more than 8 standard deviations from what
-    it predicts for them: it would follow them (``skbayesnn.training.process``).
+    that are left out better by more than the standard error,
+    as in :class:`DeepWishartRegressor`. Three numbers follow from the held-out rows of all networks
+    together. The mean of the process is moved to (1 − r) m_g + r m_n, for its own mean m_g and that
+    of the network m_n; r has the least mean absolute error. Its variance is multiplied by a factor
+    of at most 1, which makes the rows most probable, with a standard normal prior of its log: it is
+    near 1 unless there is no noise, when the process is too wide by itself. The weight v is the
+    mean of v under a uniform prior, given that a held-out row has the density (1 − v) p + v g, for
+    the density p of the network and that of the moved process g; it is 0 if that is below 0.01. The
+    process is then given all rows, or 2000 of them, but no held-out rows that are more than 8
+    standard deviations from what it predicts for them: it would follow them
+    (``skbayesnn.training.beside``).
 
     Weights are point estimates, so the bound says nothing about inputs without rows. There, the
     prediction is with probability 1 − exp(−(Δ / l)²) that of another Gaussian process, with squared
@@ -384,11 +391,7 @@ class UDNRegressor(
     def _set_beside(self, X, targets, weights, rows, other):
         if not self.gaussian_process or self._X_map is None or self._sees_images:
             return
-        known = np.column_stack([
-            mixture.logpdf(column[other])
-            for mixture, column in zip(self._own_mixtures(X[other]), targets.T, strict=True)
-        ])  # fmt: skip
-        placed = self._X_map.placed(X)
+        placed, known = self._X_map.placed(X), self._own_mixtures(X[other])
         self._process = ProcessBeside(placed, targets, weights, rows, other, known, self._split)
 
     def _own_gaussians(self, X):
@@ -542,14 +545,14 @@ class UDNRegressor(
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         members = self._members()
         of_members = [member._own_mixtures(X) for member in members]
-        mixtures = [
-            linear_pool(of_target, np.full(len(of_target), 1.0 / len(of_target)))
-            for of_target in zip(*of_members, strict=True)
-        ]
         beside = [member._process for member in members]
-        if any(each is not None for each in beside):
-            placed = [member._X_map.placed(X) for member in members]
-            mixtures = [pooled(known, beside, placed, t) for t, known in enumerate(mixtures)]
+        placed = [
+            None if member._process is None else member._X_map.placed(X) for member in members
+        ]
+        mixtures = [
+            pooled(of_target, beside, placed, t)
+            for t, of_target in enumerate(zip(*of_members, strict=True))
+        ]
         unseen = self._unseen(self._placed(X))
         mixtures = [where_unseen(known, *unseen, t) for t, known in enumerate(mixtures)]
         return mixtures[0] if self._y_ndim == 1 else mixtures

@@ -33,7 +33,7 @@ def test_predictions_are_the_pool_of_networks_and_processes(rows, model):
     parts = [member.gaussian_process_weight_ for member in model.estimators_]
     assert parts[0] == parts[1] == pytest.approx(weight)
     processes = [
-        m._process.processes[0](m._scaled(X)).scaled(m._y_offset, m._y_scale)
+        m._process.law(m._scaled(X), m._means(m._scaled(X))[:, 0]).scaled(m._y_offset, m._y_scale)
         for m in model.estimators_
     ]
     known = (1 - weight) * np.exp(alone.log_predictive_density(X, y))
@@ -56,7 +56,7 @@ def test_each_row_of_the_draws_follows_the_prediction(rows, model):
 
 def test_draws_of_the_process_are_functions(model):
     one = deepcopy(model.estimators_[0])
-    one._process.parts[:] = 1.0
+    one._process.parts[:], one._process.factors[:] = 1.0, 1.0
     one._unseen = lambda X: (np.zeros(len(X)), None)  # it alone speaks, away from the rows, too
     X = np.array([[2.6, 2.6], [2.61, 2.6]])
     process = one._process.processes[0]

@@ -24,7 +24,9 @@ def test_predictions_are_the_pool_of_networks_and_processes(rows):
     weight = model.gaussian_process_weight_
     assert weight > 0.5  # few epochs make poor networks of a smooth function
     assert alone.gaussian_process_weight_ == 0
-    processes = [m._process.processes[0](m._X_map.placed(X)) for m in model._members()]
+    processes = [
+        m._process.law(m._X_map.placed(X), m._own_mixtures(X)[0].mean()) for m in model._members()
+    ]
     known = (1 - weight) * np.exp(alone.log_predictive_density(X, y))
     known += weight * np.mean([np.exp(law.logpdf(y)) for law in processes], axis=0)
     seen = model._unseen(model._placed(X))[0] == 0

@@ -1,0 +1,334 @@
+"""The part of a Gaussian process in the prediction of networks, and what it takes from them.
+
+A process is fitted to the rows that a network is trained on, and both are judged by the rows that
+are held out. Three things follow from the held-out rows of all networks of a pool together.
+
+1. The mean. A process often knows better how certain a prediction is, and a network what the mean
+   is, or the other way round. So the process's law is moved, to the mean
+
+       m = (1 − r) m_g + r m_n
+
+   for the means m_g of the process and m_n of the network beside it. The pull r has the least mean
+   absolute error.
+2. The width. Without noise the law of the process is too wide: evidence does not tell noise
+   from none. So its variance, by a factor of at most one, is what makes the rows most probable, if
+   the log of the factor is standard normal a priori. It is one wherever there is noise to speak of:
+   rows that are few do not widen a law.
+3. The part. The density of row i under the pool of the two is
+
+       (1 − v) p_i + v g_i
+
+   for the network's density p_i and that of the process so moved, g_i. With a uniform prior of v
+   the part that is predicted with is the mean of v given the rows.
+
+Then the process is given all rows. Not in the papers.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import LinAlgError
+
+from skbayesnn.predictive import PredictiveMixture, linear_pool
+from skbayesnn.training.process import GaussianProcess
+
+PARTS = (np.arange(100) + 0.5) / 100
+LEAST_PART = 0.01
+"""A process with a smaller part is left out."""
+PULLS = np.linspace(0.0, 1.0, 21)
+LOG_FACTOR_STEP, LEAST_LOG_FACTOR = 0.25, -8.0
+"""Of the search of the width."""
+FARTHEST = 8.0
+"""Deviations from what is predicted for them, beyond which held-out rows are outliers: a process
+follows every row that it is given."""
+
+
+def log_chances(log_densities, other_log_densities, weights):
+    """Logs of the chances of each of ``PARTS`` of the second of two laws, given rows.
+
+    Parameters
+    ----------
+    log_densities, other_log_densities : ndarray of shape (n,)
+        Of the rows under the two laws.
+    weights : ndarray of shape (n,)
+        How many rows each row stands for.
+
+    Returns
+    -------
+    logs : ndarray of shape (n_parts,)
+        But for a constant.
+    """
+    logs = np.logaddexp(
+        np.log1p(-PARTS)[:, None] + log_densities, np.log(PARTS)[:, None] + other_log_densities
+    )
+    return logs @ weights
+
+
+def expected_part(logs):
+    """Mean part, with a uniform prior; zero where it is below ``LEAST_PART``.
+
+    Parameters
+    ----------
+    logs : ndarray of shape (n_parts,)
+        See :func:`log_chances`.
+
+    Returns
+    -------
+    part : float
+        In [0, 1).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(expected_part(log_chances(np.zeros(8), np.full(8, 1.0), np.ones(8))), 2)
+    0.84
+    """
+    chances = np.exp(logs - logs.max())
+    part = float(chances @ PARTS / chances.sum())
+    return part if part >= LEAST_PART else 0.0
+
+
+def moved(law, onto, factor):
+    """A law with another mean, and its distances from the mean scaled.
+
+    Parameters
+    ----------
+    law : PredictiveMixture
+        Of m rows.
+    onto : ndarray of shape (m,)
+        Means that it is to have.
+    factor : float
+        On its variances.
+
+    Returns
+    -------
+    law : PredictiveMixture
+
+    Examples
+    --------
+    >>> law = PredictiveMixture([0.5, 0.5], [[-1.0, 1.0]], [[1.0, 3.0]])
+    >>> law = moved(law, np.array([5.0]), 0.25)
+    >>> law.mean(), law.var()
+    (array([5.]), array([0.75]))
+    """
+    gaps = law.means - law.mean()[:, None]
+    return PredictiveMixture(
+        law.weights, onto[:, None] + np.sqrt(factor) * gaps, factor * law.variances
+    )
+
+
+class HeldOut(NamedTuple):
+    """Rows of one target that a network and a process were not told of, and what they said.
+
+    Attributes
+    ----------
+    targets, weights : ndarray of shape (n,)
+    log_densities, means : ndarray of shape (n,)
+        Of the network.
+    law : PredictiveMixture
+        Of the process.
+    """
+
+    targets: np.ndarray
+    weights: np.ndarray
+    log_densities: np.ndarray
+    means: np.ndarray
+    law: PredictiveMixture
+
+    def errors(self, pull):
+        """Sum of the absolute, weighted, and their sum."""
+        mean = (1.0 - pull) * self.law.mean() + pull * self.means
+        return self.weights @ np.abs(self.targets - mean)
+
+    def judged(self, pull, factor):
+        """Log densities under the law of the process, moved."""
+        onto = (1.0 - pull) * self.law.mean() + pull * self.means
+        return moved(self.law, onto, factor).logpdf(self.targets)
+
+
+def best_pull(held):
+    """The part of the networks' means in the mean of the processes.
+
+    Parameters
+    ----------
+    held : list of HeldOut
+
+    Returns
+    -------
+    pull : float
+        One of ``PULLS``.
+    """
+    errors = [sum(each.errors(pull) for each in held) for pull in PULLS]
+    return float(PULLS[np.argmin(errors)])
+
+
+def best_factor(held, pull):
+    """The factor on the variances of processes that makes held-out rows most probable; at most 1.
+
+    Parameters
+    ----------
+    held : list of HeldOut
+    pull : float
+
+    Returns
+    -------
+    factor : float
+    """
+
+    def log_posterior(log_factor):
+        rows = sum(each.weights @ each.judged(pull, np.exp(log_factor)) for each in held)
+        return rows - 0.5 * log_factor**2
+
+    best, score = 0.0, log_posterior(0.0)
+    while best > LEAST_LOG_FACTOR:
+        other = log_posterior(best - LOG_FACTOR_STEP)
+        if other <= score:
+            break
+        best, score = best - LOG_FACTOR_STEP, other
+    return float(np.exp(best))
+
+
+class ProcessBeside:
+    """A Gaussian process of each target beside one network, with its part of the prediction.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_inputs)
+        Of about unit scale.
+    targets : ndarray of shape (n, n_targets)
+    weights : ndarray of shape (n,)
+        How many rows each row stands for.
+    rows, other : ndarray of int
+        Rows that the network was trained on, and that were held out.
+    known : list of PredictiveMixture
+        Of the held-out rows under the network, one for each target, in the units of the targets.
+    generator : numpy.random.Generator
+        Chooses rows where there are too many.
+
+    Attributes
+    ----------
+    parts : ndarray of shape (n_targets,)
+        Zero where there is no process.
+    pulls : ndarray of shape (n_targets,)
+        How far the mean of the process is moved to that of the network, from 0 to 1.
+    factors : ndarray of shape (n_targets,)
+        On the variance of the process.
+    held : list of HeldOut or None
+        Of each target, until networks agree.
+    """
+
+    def __init__(self, X, targets, weights, rows, other, known, generator):
+        n_targets = targets.shape[1]
+        self.parts, self.pulls = np.zeros(n_targets), np.zeros(n_targets)
+        self.factors = np.ones(n_targets)
+        self.processes, self.held = [None] * n_targets, [None] * n_targets
+        for t, (column, network) in enumerate(zip(targets.T, known, strict=True)):
+            try:
+                process = GaussianProcess(X[rows], column[rows], weights[rows], generator)
+                law = process(X[other])
+            except LinAlgError:
+                continue  # the network is left alone
+            told = column[other]
+            held = HeldOut(told, weights[other], network.logpdf(told), network.mean(), law)
+            if np.isfinite(law.logpdf(told)).all() and np.isfinite(held.log_densities).all():
+                far = np.abs(told - law.mean()) > FARTHEST * law.std()
+                given = np.concatenate([rows, other[~far]])
+                process.give(X[given], column[given], weights[given], generator)
+                self.processes[t], self.held[t] = process, held
+                self._follow(t, [held])
+
+    def _follow(self, target, held):
+        """Take pull, factor and part from held-out rows."""
+        pull = best_pull(held)
+        factor = best_factor(held, pull)
+        logs = [
+            log_chances(each.log_densities, each.judged(pull, factor), each.weights)
+            for each in held
+        ]
+        self.pulls[target], self.factors[target] = pull, factor
+        self.parts[target] = expected_part(sum(logs))
+
+    @staticmethod
+    def agree(several):
+        """Let the processes beside pooled networks follow all held-out rows, and forget these.
+
+        Parameters
+        ----------
+        several : list of ProcessBeside
+            Of the same targets; changed.
+        """
+        for t in range(len(several[0].parts)):
+            first, *others = [each for each in several if each.processes[t] is not None] or [None]
+            if first is None:
+                continue
+            first._follow(t, [each.held[t] for each in (first, *others)])
+            for each in others:
+                for name in ("pulls", "factors", "parts"):
+                    getattr(each, name)[t] = getattr(first, name)[t]
+        for each in several:
+            each.held = [None] * len(each.parts)
+
+    def law(self, X, means, target=0):
+        """The law of the process, moved.
+
+        Parameters
+        ----------
+        X : ndarray of shape (m, n_inputs)
+        means : ndarray of shape (m,)
+            Of the network.
+        target : int, default=0
+
+        Returns
+        -------
+        law : PredictiveMixture
+        """
+        law, pull = self.processes[target](X), self.pulls[target]
+        return moved(law, (1.0 - pull) * law.mean() + pull * means, self.factors[target])
+
+    def replace_draws(self, draws, X, means, generator):
+        """Put functions of the process, with noise, in place of its part of the draws.
+
+        Parameters
+        ----------
+        draws : ndarray of shape (m, n_draws)
+            Of the network, the first target; changed.
+        X : ndarray of shape (m, n_inputs)
+        means : callable
+            Gives the network's means of rows, (m, n_targets).
+        generator : numpy.random.Generator
+        """
+        which = generator.random(draws.shape[1]) < self.parts[0]
+        if which.any():
+            process, pull = self.processes[0], self.pulls[0]
+            mean = process(X).mean()
+            onto = (1.0 - pull) * mean + (pull * means(X)[:, 0] if pull else 0.0)
+            gaps = process.draws(X, int(which.sum()), generator) - mean[:, None]
+            draws[:, which] = onto[:, None] + np.sqrt(self.factors[0]) * gaps
+
+
+def pooled(networks, beside, inputs, target=0):
+    """The law of networks, pooled with those of the processes beside them.
+
+    Parameters
+    ----------
+    networks : list of PredictiveMixture
+        One for each network, of m rows.
+    beside : list of ProcessBeside or None
+        None where a network has none.
+    inputs : list of ndarray of shape (m, n_inputs)
+        As each of them was given inputs.
+    target : int, default=0
+
+    Returns
+    -------
+    law : PredictiveMixture
+    """
+    n = len(networks)
+    pairs = [
+        (each.parts[target] / n, each.law(X, network.mean(), target))
+        for network, each, X in zip(networks, beside, inputs, strict=True)
+        if each is not None and each.parts[target] > 0
+    ]
+    parts = [part for part, _ in pairs]
+    own = np.full(n, (1.0 - sum(parts)) / n)
+    return linear_pool([*networks, *(law for _, law in pairs)], [*own, *parts])

@@ -1,0 +1,214 @@
+"""The part of a Gaussian process in predictions of networks: mean, width, weight, and few rows."""
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.linalg import LinAlgError
+from scipy.optimize import minimize_scalar
+from scipy.stats import norm
+
+from skbayesnn.gaussian_process import evidence
+from skbayesnn.predictive import PredictiveMixture
+from skbayesnn.training.beside import (
+    LOG_FACTOR_STEP,
+    HeldOut,
+    ProcessBeside,
+    best_factor,
+    best_pull,
+    expected_part,
+    log_chances,
+    moved,
+    pooled,
+)
+
+
+def gaussian(means, std):
+    """The law of a Gaussian with these means."""
+    return PredictiveMixture([1.0], means[:, None], np.full((len(means), 1), std**2))
+
+
+@pytest.fixture
+def rows(rng):
+    X = rng.normal(size=(40, 2))
+    return X, 5 + 3 * np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=40)
+
+
+def held_out(y, network, process, std, weights=None):
+    """Rows with these targets, where network and process have these means."""
+    weights = np.ones(len(y)) if weights is None else weights
+    known = norm.logpdf(y, network, std)
+    return HeldOut(y, weights, known, network, gaussian(process, std))
+
+
+def test_the_pull_is_the_part_of_the_better_mean(rng):
+    y, errors = rng.normal(size=400), rng.normal(size=(2, 400))
+    for first, second, expected in ((1.0, 0.1, 1.0), (0.1, 1.0, 0.0), (1.0, 1.0, 0.5)):
+        held = held_out(y, y + second * errors[1], y + first * errors[0], 1.0)
+        # Of independent errors the best part of one is the other's share of the squares.
+        best = first**2 / (first**2 + second**2)
+        assert best_pull([held]) == pytest.approx(best, abs=0.1)
+        assert best_pull([held]) == pytest.approx(expected, abs=0.1)
+
+
+def test_the_pull_is_that_of_all_rows_and_weights(rng):
+    y, network, process = rng.normal(size=(3, 30))
+    weights = rng.integers(1, 4, size=30).astype(float)
+    many = np.repeat(np.arange(30), weights.astype(int))
+    one = held_out(y, network, process, 1.0, weights)
+    halves = [
+        held_out(y[part], network[part], process[part], 1.0) for part in np.array_split(many, 2)
+    ]
+    assert best_pull([one]) == best_pull(halves)
+    assert best_factor([one], 0.5) == best_factor(halves, 0.5)
+
+
+def test_a_law_that_is_too_wide_gets_narrower(rng):
+    y, truth = rng.normal(size=(2, 500))
+    held = held_out(truth + 0.1 * y, truth, truth, 1.0)
+
+    def loss(log_factor):
+        return 0.5 * log_factor**2 - norm.logpdf(0.1 * y, 0, np.exp(0.5 * log_factor)).sum()
+
+    expected = minimize_scalar(loss, bounds=(-8, 0), method="bounded").x
+    assert np.log(best_factor([held], 0.0)) == pytest.approx(expected, abs=LOG_FACTOR_STEP)
+
+
+def test_a_law_that_is_too_narrow_stays(rng):
+    truth = rng.normal(size=500)
+    held = held_out(truth + 3 * rng.normal(size=500), truth, truth, 1.0)
+    assert best_factor([held], 0.0) == 1.0
+
+
+def test_a_moved_law_has_other_distances_from_another_mean(rng):
+    weights = rng.dirichlet(np.ones(3), size=5)
+    law = PredictiveMixture(weights, rng.normal(size=(5, 3)), rng.uniform(1, 2, size=(5, 3)))
+    onto = rng.normal(size=5)
+    found = moved(law, onto, 0.25)
+    at = rng.normal(size=5)
+    np.testing.assert_allclose(found.cdf(onto + 0.5 * (at - law.mean())), law.cdf(at), rtol=1e-10)
+
+
+def test_the_part_is_a_posterior_mean(rng):
+    p, q, weights = rng.normal(size=7), rng.normal(size=7), rng.integers(1, 3, size=7)
+
+    def density(v):
+        return np.prod(((1 - v) * np.exp(p) + v * np.exp(q)) ** weights)
+
+    expected = quad(lambda v: v * density(v), 0, 1)[0] / quad(density, 0, 1)[0]
+    assert expected_part(log_chances(p, q, weights)) == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_tiny_part_is_none():
+    assert expected_part(log_chances(np.zeros(500), np.full(500, -2.0), np.ones(500))) == 0.0
+
+
+def beside(X, y, network, rng, n_held=100):
+    """The process beside a network with this law of the targets, the last rows held out."""
+    n, known = len(X), network(X[-n_held:])
+    rows, other = np.split(np.arange(n), [n - n_held])
+    return ProcessBeside(X, y[:, None], np.ones(n), rows, other, [known], rng)
+
+
+def test_the_better_one_has_the_larger_part(rng):
+    X = rng.uniform(-2, 2, size=(300, 1))
+    f, signs = np.sin(2 * X[:, 0]), rng.choice([-1.0, 1.0], size=300)
+
+    def plain(X):
+        return PredictiveMixture([1.0], np.zeros((len(X), 1)), np.ones((len(X), 1)))
+
+    def two_modes(X):
+        means = np.sin(2 * X) + np.array([-1.0, 1.0])
+        return PredictiveMixture([0.5, 0.5], means, np.full(means.shape, 0.01))
+
+    smooth = beside(X, f + 0.1 * rng.normal(size=300), plain, rng)
+    assert smooth.parts[0] > 0.9
+    modes = beside(X, f + signs + 0.1 * rng.normal(size=300), two_modes, rng)
+    assert modes.parts[0] < 0.05
+    assert smooth.pulls[0] < 0.2
+    pool = pooled([plain(X)], [smooth], [X])
+    mean = (1 - smooth.pulls[0]) * smooth.processes[0](X).mean()
+    terms = plain(X).logpdf(f), moved(smooth.processes[0](X), mean, 1.0).logpdf(f)
+    expected = (1 - smooth.parts[0]) * np.exp(terms[0]) + smooth.parts[0] * np.exp(terms[1])
+    np.testing.assert_allclose(np.exp(pool.logpdf(f)), expected, rtol=1e-10)
+
+
+def test_the_process_is_given_the_held_out_rows_in_the_end(rng):
+    X = np.linspace(-2, 2, 60)[:, None]
+    y = np.sin(2 * X[:, 0]) + 0.05 * rng.normal(size=60)
+    rows, other = np.arange(40), np.arange(40, 60)
+    known = gaussian(np.zeros(20), 1.0)
+    found = ProcessBeside(X, y[:, None], np.ones(60), rows, other, [known], rng)
+    assert len(found.processes[0].data[0]) == 60
+    np.testing.assert_allclose(found.processes[0](X[other]).mean(), y[other], atol=0.2)
+
+
+def test_an_outlier_among_the_held_out_rows_is_not_followed(rng):
+    X = np.linspace(-2, 2, 60)[:, None]
+    y = np.sin(2 * X[:, 0]) + 0.05 * rng.normal(size=60)
+    y[50] = 1e6
+    other = np.arange(1, 60, 7)
+    rows = np.setdiff1d(np.arange(60), other)
+    known = gaussian(np.zeros(len(other)), 1.0)
+    found = ProcessBeside(X, y[:, None], np.ones(60), rows, other, [known], rng).processes[0]
+    assert len(found.data[0]) == 59
+    np.testing.assert_allclose(found(X).mean(), np.sin(2 * X[:, 0]), atol=0.2)
+
+
+def test_networks_of_a_pool_agree_on_what_all_their_rows_say(rng):
+    X = rng.uniform(-2, 2, size=(60, 1))
+    y = np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=60)
+    several = []
+    for i in range(2):
+        other = np.arange(20) + 20 * i
+        rows = np.setdiff1d(np.arange(60), other)
+        network = gaussian(rng.normal(size=20), 1.0)
+        several.append(ProcessBeside(X, y[:, None], np.ones(60), rows, other, [network], rng))
+    held = [each.held[0] for each in several]
+    alone = [each.parts[0] for each in several]
+    assert alone[0] != alone[1]
+    pull = best_pull(held)
+    factor = best_factor(held, pull)
+    logs = [log_chances(h.log_densities, h.judged(pull, factor), h.weights) for h in held]
+    ProcessBeside.agree(several)
+    for each in several:
+        assert (each.pulls[0], each.factors[0]) == (pull, factor)
+        assert each.parts[0] == expected_part(sum(logs))
+        assert each.held == [None]
+
+
+def test_draws_follow_the_law_that_was_moved(rng):
+    X = np.linspace(-2, 2, 60)[:, None]
+    y = np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=60)
+    other = np.arange(0, 60, 3)
+    rows = np.setdiff1d(np.arange(60), other)
+    known = gaussian(np.zeros(20), 1.0)
+    found = ProcessBeside(X, y[:, None], np.ones(60), rows, other, [known], rng)
+    found.parts[:], found.pulls[:], found.factors[:] = 1.0, 0.4, 0.5
+    at = np.array([[-1.0], [0.3], [1.7]])
+    draws = np.empty((3, 20_000))
+    found.replace_draws(draws, at, lambda X: 2.0 + X, rng)
+    law = found.law(at, 2.0 + at[:, 0])
+    expected = 0.6 * found.processes[0](at).mean() + 0.4 * (2.0 + at[:, 0])
+    np.testing.assert_allclose(law.mean(), expected, rtol=1e-10)
+    np.testing.assert_allclose(draws.mean(axis=1), law.mean(), atol=0.05 * law.std().max())
+    np.testing.assert_allclose(draws.std(axis=1), law.std(), rtol=0.03)
+
+
+def test_where_no_process_can_be_fitted_the_network_is_alone(rows, rng, monkeypatch):
+    def fail(*_):
+        raise LinAlgError
+
+    monkeypatch.setattr(evidence, "log_evidence", fail)
+    X, y = rows
+
+    def network(X):
+        return PredictiveMixture([1.0], np.zeros((len(X), 1)), np.ones((len(X), 1)))
+
+    found = beside(X, y, network, rng, n_held=10)
+    assert found.parts[0] == 0
+    law = network(X)
+    pool = pooled([law, law], [found, None], [X, X])
+    np.testing.assert_allclose(pool.logpdf(y), law.logpdf(y), rtol=1e-12)
+    draws = np.zeros((40, 3))
+    found.replace_draws(draws, X, None, rng)
+    assert not draws.any()
