@@ -355,6 +355,11 @@ def limits_of_extremes(values, name, weights=None):
     return (low[0], high[0]) if values.ndim == 1 else (low, high)
 
 
+def within_limits(values, name, weights=None):
+    """The same values, a few extremes clipped with a warning; see :func:`limits_of_extremes`."""
+    return np.clip(values, *limits_of_extremes(values, name, weights))
+
+
 def _limits_of_column(values, weights):
     """Limits of one column."""
     # Halves, since the difference of two numbers can overflow.

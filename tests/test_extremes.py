@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from skbayesnn import DeepWishartRegressor, SIPRegressor, StableNNRegressor, UDNRegressor
 from skbayesnn._validation import (
     DOMINATED,
     FARTHEST,
@@ -98,3 +99,27 @@ def test_numbers_near_the_end_of_their_range():
     low, high = limits_of_extremes(y, "y")
     assert -30 < low < high < 40
     assert limits_of_extremes(1e308 * np.tile([-1.0, 1.0], 20), "y") == (-np.inf, np.inf)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "model",
+    [
+        StableNNRegressor(n_warmup=50, n_posterior_draws=100, random_state=0),
+        UDNRegressor(max_iter=40, random_state=0),
+        SIPRegressor(max_iter=60, n_networks=1, random_state=0),
+        DeepWishartRegressor(max_iter=20, random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_one_mistyped_target_does_not_hide_the_others(model):
+    rng = np.random.default_rng(4)
+    X = rng.uniform(-2, 2, (150, 3))
+    y = X[:, 0] - 2 * X[:, 1] + 0.2 * rng.normal(size=150)
+    y[17] = 1e9
+    with pytest.warns(UserWarning, match="y has 1 of 150 values so far outside"):
+        model.fit(X, y)
+    new = rng.uniform(-2, 2, (300, 3))
+    truth = new[:, 0] - 2 * new[:, 1]
+    # The deviation of the truth is 2.6: medians are closer than a fifth of it.
+    assert np.median(np.abs(model.predict(new, quantiles=[0.5])[:, 0] - truth)) < 0.5

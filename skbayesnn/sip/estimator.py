@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, FloatArray, Schedule, Seed
+from skbayesnn._validation import within_limits
 from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.threads import one_blas_thread
@@ -126,7 +127,8 @@ class SIPRegressor(
         Standardise the inputs internally. Without, the networks speak for themselves far from the
         rows, too, where they are too certain.
     normalize_y : bool, default=True
-        Standardise the targets internally. All outputs are in the units of y either way.
+        Standardise the targets internally, and clip a few extremes that would make all others look
+        the same, with a warning. All outputs are in the units of y either way.
     n_jobs : int or None, default=None
         Number of cores to use. None means one, unless a joblib context says otherwise. The result
         does not depend on it. Several targets, or the networks of a single one, are fitted at the
@@ -359,6 +361,8 @@ class SIPRegressor(
         """
         self._check_parameters()
         X, y, weights = self._checked(X, y, sample_weight, True)
+        if self.normalize_y:
+            y = within_limits(y, "y", weights)
         self._forget()
         members = self._new_members(y, number_of_networks(self.n_networks, len(X), NETWORKS))
         if members:

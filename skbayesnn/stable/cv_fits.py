@@ -12,7 +12,7 @@ from sklearn.exceptions import FitFailedWarning
 from sklearn.utils.metadata_routing import process_routing
 
 from skbayesnn._blocks import take_rows
-from skbayesnn._validation import location_and_scale
+from skbayesnn._validation import location_and_scale, within_limits
 from skbayesnn._warnings import warn_user
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.stable.estimator import StableNNRegressor
@@ -30,12 +30,12 @@ class GridMember(StableNNRegressor):
         train = train[weights[train] > 0]
         if not train.size:
             return None
-        location, scale = 0.0, 1.0
+        X, y, weights, location, scale = X[train], y[train], weights[train], 0.0, 1.0
         if self.normalize_y:
-            location, scale = location_and_scale(y[train], "y", weights[train])
+            y = within_limits(y, "y", weights)
+            location, scale = location_and_scale(y, "y", weights)
         rng = spawn_generators(self.random_state, self.n_chains + 1)[-1]
-        y = (y[train] - location) / scale
-        return super()._make_partition(X[train], y, weights[train], rng)
+        return super()._make_partition(X, (y - location) / scale, weights, rng)
 
     def _make_partition(self, X, y, sample_weight, rng):
         return self._partition_given or super()._make_partition(X, y, sample_weight, rng)

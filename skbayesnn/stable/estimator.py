@@ -15,6 +15,7 @@ from skbayesnn._validation import (
     check_parameters,
     check_sample_weight,
     location_and_scale,
+    within_limits,
 )
 from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.random import spawn_generators
@@ -119,7 +120,8 @@ class StableNNRegressor(
         normal, so inputs need a mean near zero and a scale near one. False uses them as they are,
         as the paper does; a fit warns if they are far from that.
     normalize_y : bool, default=True
-        Standardise the targets internally. All outputs are in the units of y either way.
+        Standardise the targets internally, and clip a few extremes that would make all others look
+        the same, with a warning. All outputs are in the units of y either way.
     point_estimate : {"mean", "median"}, default="median"
         Point of the predictive distribution that ``predict`` returns. For α ≤ 1 the predictive mean
         and variance do not exist far from the data; the median, the quantiles and the density
@@ -337,6 +339,8 @@ class StableNNRegressor(
         )
         rows, weights = check_sample_weight(sample_weight, X)
         X, y = X[rows], y[rows].astype(np.float64)
+        if self.normalize_y:
+            y = within_limits(y, "y", weights)
         self._location, self._scale = (
             location_and_scale(y, "y", weights) if self.normalize_y else (0.0, 1.0)
         )

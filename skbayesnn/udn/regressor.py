@@ -17,6 +17,7 @@ from skbayesnn._validation import (
     check_parameters,
     location_and_scale,
     positive,
+    within_limits,
 )
 from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.threads import one_blas_thread
@@ -143,7 +144,8 @@ class UDNRegressor(
         values at most a quarter of a standard deviation outside. Images have one mean and one
         scale.
     normalize_y : bool, default=True
-        Standardise the targets internally. All outputs are in the units of y either way.
+        Standardise the targets internally, and clip a few extremes that would make all others look
+        the same, with a warning. All outputs are in the units of y either way.
     point_estimate : {"mean", "median"}, default="mean"
         Point of the predictive distribution that ``predict`` returns.
     n_jobs : int or None, default=None
@@ -434,6 +436,8 @@ class UDNRegressor(
             self, X, y, dtype=np.float64, order="C", y_numeric=True, multi_output=True
         )
         X, y, weights = self._weighted(X, self._targets(y), sample_weight)
+        if self.normalize_y:
+            y = within_limits(y, "y", weights)
         self._y_ndim, targets = y.ndim, y.reshape(len(y), -1)
         law, n_networks = self._law(targets.shape[1]), self._number_of_networks(len(X))
         self._initialise(*X.shape[::-1], law, n_networks)
