@@ -239,10 +239,11 @@ class DeepWishartRegressor(
 
     If rows come again with their targets, or have weights above one, all weights are multiplied by
     a constant, so that their sum is the number of rows that differ. Otherwise copies would deny all
-    noise. If r rows come after the first with their inputs, and all have its target, then a new row
-    with the inputs of a training row has its target with the probability r / (r + 1). None of this
-    is done where targets have few values and rows with the same inputs have different ones, where
-    fewer than a tenth of the rows differ, or in ``partial_fit``.
+    noise. If r rows come after the first with their inputs, and c of them are copies, then a new
+    row has the target of a training row with its inputs with the probability c / (r + 1), unless
+    training rows with these inputs have several targets. None of this is done where targets have
+    few values and rows with the same inputs have different ones, where fewer than a tenth of the
+    rows differ, or in ``partial_fit``.
 
     Student-t noise is y − f(x) = σ(x) (a + b v + √v z), with z standard normal and 1/v a Gamma
     variable of mean one, shape and rate half the degrees of freedom. In predictions the law of v is
