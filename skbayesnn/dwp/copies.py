@@ -44,8 +44,8 @@ def find_copies(X, Y, weights):
     where equal rows are no wonder: where targets have few values, and rows with the same inputs
     have different ones; and where fewer than a tenth of the rows differ.
 
-    If r rows come after the first with their inputs, and all have its target, the next is taken to
-    have it with the probability r / (r + 1). If not all have it, nothing is said of the next.
+    If r rows come after the first with their inputs, and c of them are copies, the next that comes
+    where all targets were the same is taken to have it with the probability c / (r + 1).
 
     Parameters
     ----------
@@ -78,8 +78,7 @@ def find_copies(X, Y, weights):
     places = len(np.unique(X[rows], axis=0))
     if places < len(rows) and all(rounding_variance(column) > 0 for column in targets[rows].T):
         return unchanged
-    again = total - len(rows)
-    chance = again / (again + 1.0) if places == len(rows) else 0.0
+    chance = float((total - len(rows)) / (total - places + 1.0))
     return Copies(rows, merged * (len(rows) / total), chance)
 
 
@@ -89,7 +88,7 @@ class KnownRows:
     Parameters
     ----------
     X, Y : ndarray of shapes (n, n_inputs) and (n, n_targets)
-        Standardised; rows of X differ.
+        Standardised. Where rows with the same inputs have different targets, none is known.
     chance : float
         That a row has the target of the row with its inputs.
     noise : ndarray of shape (n_targets,)
@@ -97,7 +96,9 @@ class KnownRows:
     """
 
     def __init__(self, X, Y, chance, noise):
-        self.X, self.Y, self.chance = X, Y, chance
+        _, rows, counts = np.unique(X, axis=0, return_index=True, return_counts=True)
+        rows = rows[counts == 1]
+        self.X, self.Y, self.chance = X[rows], Y[rows], chance
         rounding = [rounding_variance(column) for column in Y.T]
         self.variances = np.maximum(rounding, NARROW * noise)
         self.places = None

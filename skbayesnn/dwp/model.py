@@ -8,7 +8,14 @@ from skbayesnn.dwp.copies import KnownRows
 from skbayesnn.dwp.elsewhere import Elsewhere
 from skbayesnn.dwp.few_rows import SettingsOutput, chance_of_settings
 from skbayesnn.dwp.likelihoods import PREDICTION_NODES, TRAINING_NODES
-from skbayesnn.dwp.noise import LAST_DRAWS, LAST_ROUNDS, fewer, some_rows
+from skbayesnn.dwp.noise import (
+    FEWER_DRAWS,
+    LAST_DRAWS,
+    LAST_ROUNDS,
+    START_ROWS,
+    fewer,
+    some_rows,
+)
 from skbayesnn.dwp.plan import SPARSE_ROWS
 from skbayesnn.dwp.prediction import BLOCK, ExactOutput, InducingOutput, SparseOutput
 from skbayesnn.dwp.pseudo_observations import start_output
@@ -86,8 +93,9 @@ class Model:
         self.theta = np.zeros(a.size())
         exact = plan.output == "exact"
         self.laws = likelihood if a.n_targets == 1 else "gaussian"
+        first = self.laws if len(X) <= START_ROWS else "gaussian"
         _, self.prior_scale, self.found, seen, self.law = start(
-            a, self.parameters, X, Y, weights, generators[0], exact=exact, laws=self.laws
+            a, self.parameters, X, Y, weights, generators[0], exact=exact, laws=first
         )
         self.seen = (X, Y, weights) if seen is None else (X, seen.targets, seen.weights)
         self.unit, self.mean_noise = 1.0, 1.0
@@ -138,13 +146,14 @@ class Model:
             return
         shape, wider = None, None
         some = some_rows(len(X), self.generator)
+        n_draws = LAST_DRAWS if len(some) == len(X) else FEWER_DRAWS
         for _ in range(LAST_ROUNDS):
             if self.kind is InducingOutput:
                 parts = [part[:, 0] for part in self._make_output().predict(X, workers)]
                 moments = (part[0] for part in fewer(*parts, 1))
             else:
                 output = self.kind(self.sizes, self.theta, self.noise, *self.rows, copies=weights)
-                moments = output.left_out(LAST_DRAWS, workers)
+                moments = output.left_out(n_draws, workers)
             moments = list(moments)
             given = [part[some] for part in (X, Y[:, 0], *moments, weights)]
             law, shape, variance = choose_law(*given, gaussian=self.laws == "auto", like=shape)

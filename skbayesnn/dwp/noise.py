@@ -3,13 +3,18 @@
 At the start, the law of the noise and the settings of a Gaussian process are learned in turns
 (:mod:`skbayesnn.gaussian_process.stand_ins`). The hidden layers are trained with the rows that this
 gives, and then the law is chosen and learned anew, given what the trained model predicts for rows
-that are left out of its output. Not in the paper.
+that are left out of its output. With many rows, the process of the start has seen but some of them,
+and much that it cannot predict is no noise: the layers are then trained with Gaussian noise, and
+the law is learned after that alone. Not in the paper.
 """
 
 import numpy as np
 
-LAST_ROUNDS, LAST_DRAWS = 2, 5
-"""Of the trained model: how often the law is learned, and draws of the hidden layers for that."""
+LAST_ROUNDS, LAST_DRAWS, FEWER_DRAWS = 2, 5, 2
+"""Of the trained model: how often the law is learned, and draws of the hidden layers for that, the
+second number where rows are more than those by which a law is learned."""
+START_ROWS = 1500
+"""With more, there is no law but the Gaussian one before the end."""
 LAW_ROWS = 5000
 """By which a law is learned at most."""
 

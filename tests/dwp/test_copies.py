@@ -72,7 +72,10 @@ def test_copies_among_measurements_at_the_same_inputs():
     copies = find_copies(np.vstack([X, X[:20]]), np.append(y, y[:20]), np.ones(80))
     assert len(copies.rows) == 60
     assert copies.weights.sum() == pytest.approx(60)
-    assert copies.chance == 0
+    assert copies.chance == pytest.approx(20 / (80 - len(np.unique(X)) + 1))
+    known = KnownRows(X, y[:, None], copies.chance, np.array([0.1]))
+    places, times = np.unique(X, return_counts=True)
+    np.testing.assert_array_equal(known.find(places[:, None])[0], times == 1)
 
 
 def test_weights_of_mean_one_stay():

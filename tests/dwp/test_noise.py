@@ -9,6 +9,8 @@ from sklearn.base import clone
 
 from skbayesnn import DeepWishartRegressor
 from skbayesnn._validation import InvalidParameterError
+from skbayesnn.dwp import model as model_module
+from skbayesnn.dwp.fitting import Training
 from skbayesnn.dwp.noise import fewer
 from skbayesnn.dwp.prediction import ExactOutput, SparseOutput
 from skbayesnn.dwp.sizes import LayerSizes, draw_noise
@@ -213,3 +215,26 @@ def test_a_target_of_which_most_is_zero():
     mean, std = model.predict(X, return_std=True)
     assert np.isfinite(mean).all()
     assert (std > 0.01 * y.std()).all()
+
+
+def test_with_many_rows_the_noise_is_learned_after_training(monkeypatch):
+    """What a process of some of the rows cannot predict is no noise to the layers."""
+    X, y, scale = heavy()
+    law = stats.t(3, 100 + 10 * np.sin(2 * X[:, 0]), scale)
+    seen = []
+    train = Training._train
+
+    def watched(self, plan, rows, *others):
+        seen.append(rows)
+        return train(self, plan, rows, *others)
+
+    monkeypatch.setattr(Training, "_train", watched)
+    before = quick().fit(X, y)
+    monkeypatch.setattr(model_module, "START_ROWS", 100)
+    after = quick().fit(X, y)
+    assert np.ptp(seen[0][2]) > 0.1
+    np.testing.assert_allclose(seen[1][1][:, 0], (y - y.mean()) / y.std())
+    assert (seen[1][2] == 1).all()
+    assert before.likelihood_ == after.likelihood_ == "student_t"
+    densities = [model.log_predictive_density(X, y).mean() for model in (before, after)]
+    np.testing.assert_allclose(densities, law.logpdf(y).mean(), atol=0.25)
