@@ -60,7 +60,7 @@ class SIPRegressor(
     n_networks : int or "auto", default="auto"
         Number of networks that are trained, each from its own starting weights and with different
         held-out rows, and pooled with equal weights. Fits of a single network differ more from seed
-        to seed, but take less time. "auto" takes 3 for fewer than 1000 rows, 2 for fewer than 2000,
+        to seed, but take less time. "auto" takes 3 for fewer than 500 rows, 2 for fewer than 2000,
         and one for more rows and if the first call is ``partial_fit``.
     gaussian_process : bool, default=True
         Pool the networks with a Gaussian process, whose weight follows from the held-out rows. It
