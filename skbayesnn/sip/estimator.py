@@ -211,8 +211,8 @@ class SIPRegressor(
     with squared exponential covariance. Its length scales, height and noise maximise the evidence
     of the rows that the network was trained on, or of 400 of them, with weak priors. The noise is
     Gaussian, or a Student's t that may be skewed and whose scale may depend on the inputs and on
-    the mean, if that predicts rows that are left out better by more than the standard error,
-    as in :class:`DeepWishartRegressor`. Three numbers follow from the held-out rows of all networks
+    the mean, if that predicts rows that are left out better by more than the standard error, as in
+    :class:`DeepWishartRegressor`. Three numbers follow from the held-out rows of all networks
     together. The mean of the process is moved to (1 − r) m_g + r m_n, for its own mean m_g and that
     of the network m_n; r has the least mean absolute error. If all processes find that there is no
     noise, their variance is multiplied by a factor of at most 1, which makes the rows most probable
@@ -232,10 +232,10 @@ class SIPRegressor(
     ``normalize_X=False`` there are no distances, and the networks speak everywhere.
 
     Fits of one network to a few hundred rows differ from seed to seed. What falls short on
-    synthetic tables of 200 to 500 rows, a default fit each: 90 % intervals cover 1.00 without
-    noise, which is too wide. Beyond the rows they cover 0.85 on one table and 0.97 to 1.00 on
-    others, and in gaps 0.84 to 0.98, with wide intervals. On Friedman's function the networks come
-    to follow single rows, and the Gaussian process has most of the weight.
+    synthetic tables of 200 to 500 rows, a default fit each: beyond the rows 90 % intervals cover
+    0.85 on one table and 0.97 to 1.00 on others, and in gaps 0.84 to 0.98, with wide intervals. On
+    Friedman's function the networks come to follow single rows, and the Gaussian process has most
+    of the weight.
 
     The divergence compares posterior and prior in units of the prior, so it hardly determines the
     spread of the prior itself: on the bimodal data of the paper, draws of the fitted prior have
