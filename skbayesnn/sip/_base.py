@@ -55,7 +55,7 @@ _CONSTRAINTS = {
     "n_jobs": N_JOBS,
     **TRAINING_CONSTRAINTS,
 }
-NETWORKS = {1000: 3, 2000: 2}
+NETWORKS = {500: 3, 2000: 2}
 """Fewer rows than this, and how many networks "auto" pools then; one else. Fits of small tables
 differ by the seed, and by the prior."""
 PRIORS_IN_TURN = ("bnn", "smooth")

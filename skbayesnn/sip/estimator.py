@@ -61,7 +61,7 @@ class SIPRegressor(
     n_networks : int or "auto", default="auto"
         Number of networks that are trained, each from its own starting weights and with different
         held-out rows, and pooled with equal weights. Fits of a single network differ more from seed
-        to seed, but take less time. "auto" takes 3 for fewer than 1000 rows, 2 for fewer than 2000,
+        to seed, but take less time. "auto" takes 3 for fewer than 500 rows, 2 for fewer than 2000,
         and one for more rows and if the first call is ``partial_fit``.
     gaussian_process : bool, default=True
         Pool the networks with a Gaussian process, whose weight follows from the held-out rows. It
@@ -213,12 +213,12 @@ class SIPRegressor(
     with squared exponential covariance. Its length scales, height and noise maximise the evidence
     of the rows that the network was trained on, or of 400 of them, with weak priors. The noise is
     Gaussian, or a Student's t that may be skewed and whose scale may depend on the inputs and on
-    the mean, if that predicts rows that are left out better by more than the standard error,
-    as in :class:`DeepWishartRegressor`. Three numbers follow from the held-out rows of all networks
+    the mean, if that predicts rows that are left out better by more than the standard error, as in
+    :class:`DeepWishartRegressor`. Three numbers follow from the held-out rows of all networks
     together. The mean of the process is moved to (1 − r) m_g + r m_n, for its own mean m_g and that
-    of the network m_n; r has the least mean absolute error. Its variance is multiplied by a factor
-    of at most 1, which makes the rows most probable, with a standard normal prior of its log: it is
-    near 1 unless there is no noise, when the process is too wide by itself. The weight v is the
+    of the network m_n; r has the least mean absolute error. If all processes find that there is no
+    noise, their variance is multiplied by a factor of at most 1, which makes the rows most probable
+    with a standard normal prior of its log, as they are too wide by themselves. The weight v is the
     mean of v under a uniform prior, given that a held-out row has the density (1 − v) p + v g, for
     the density p of the network and that of the moved process g; it is 0 if that is below 0.01. The
     process is then given all rows, or 2000 of them, but no held-out rows that are more than 8
@@ -234,10 +234,10 @@ class SIPRegressor(
     ``normalize_X=False`` there are no distances, and the networks speak everywhere.
 
     Fits of one network to a few hundred rows differ from seed to seed. What falls short on
-    synthetic tables of 200 to 500 rows, a default fit each: 90 % intervals cover 1.00 without
-    noise, which is too wide. Beyond the rows they cover 0.85 on one table and 0.97 to 1.00 on
-    others, and in gaps 0.84 to 0.98, with wide intervals. On Friedman's function the networks come
-    to follow single rows, and the Gaussian process has most of the weight.
+    synthetic tables of 200 to 500 rows, a default fit each: beyond the rows 90 % intervals cover
+    0.85 on one table and 0.97 to 1.00 on others, and in gaps 0.84 to 0.98, with wide intervals. On
+    Friedman's function the networks come to follow single rows, and the Gaussian process has most
+    of the weight.
 
     The divergence compares posterior and prior in units of the prior, so it hardly determines the
     spread of the prior itself: on the bimodal data of the paper, draws of the fitted prior have

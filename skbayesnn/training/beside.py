@@ -10,10 +10,10 @@ are held out. Three things follow from the held-out rows of all networks of a po
 
    for the means m_g of the process and m_n of the network beside it. The pull r has the least mean
    absolute error.
-2. The width. Without noise the law of the process is too wide: evidence does not tell noise
-   from none. So its variance, by a factor of at most one, is what makes the rows most probable, if
-   the log of the factor is standard normal a priori. It is one wherever there is noise to speak of:
-   rows that are few do not widen a law.
+2. The width. Where all processes find no noise, their laws are too wide: a function that is
+   smoother than the draws of a process with squared exponential covariance is predicted better than
+   it says. So its variance has a factor of at most one, which makes the rows most probable, where
+   the log of the factor is standard normal a priori.
 3. The part. The density of row i under the pool of the two is
 
        (1 − v) p_i + v g_i
@@ -235,12 +235,14 @@ class ProcessBeside:
                 given = np.concatenate([rows, other[~far]])
                 process.give(X[given], column[given], weights[given], generator)
                 self.processes[t], self.held[t] = process, held
-                self._follow(t, [held])
+                self._follow(t, [self])
 
-    def _follow(self, target, held):
-        """Take pull, factor and part from held-out rows."""
+    def _follow(self, target, several):
+        """Take pull, factor and part from the held-out rows of several."""
+        held = [each.held[target] for each in several]
         pull = best_pull(held)
-        factor = best_factor(held, pull)
+        exact = all(each.processes[target].without_noise for each in several)
+        factor = best_factor(held, pull) if exact else 1.0
         logs = [
             log_chances(each.log_densities, each.judged(pull, factor), each.weights)
             for each in held
@@ -258,13 +260,12 @@ class ProcessBeside:
             Of the same targets; changed.
         """
         for t in range(len(several[0].parts)):
-            first, *others = [each for each in several if each.processes[t] is not None] or [None]
-            if first is None:
-                continue
-            first._follow(t, [each.held[t] for each in (first, *others)])
-            for each in others:
+            some = [each for each in several if each.processes[t] is not None]
+            for each in some[:1]:
+                each._follow(t, some)
+            for each in some[1:]:
                 for name in ("pulls", "factors", "parts"):
-                    getattr(each, name)[t] = getattr(first, name)[t]
+                    getattr(each, name)[t] = getattr(some[0], name)[t]
         for each in several:
             each.held = [None] * len(each.parts)
 

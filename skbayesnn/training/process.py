@@ -27,6 +27,8 @@ RACE_ITERATIONS, ITERATIONS = 10, 40
 LEAST_LOG_NOISE = -22.0
 """A deviation of 2e-5 of the targets', where there is no noise: a little above what is always added
 to the covariance."""
+NO_NOISE = -18.0
+"""A process whose log noise variance is below finds none."""
 ROWS_AT_ONCE = 1000
 """Rows of which functions are drawn jointly."""
 ROUNDS = 2
@@ -105,6 +107,11 @@ class GaussianProcess:
         """Condition on these rows, with the settings as they are; parameters as at the start."""
         data = X, (targets - self.location) / self.scale, weights
         self.data, self.known = self._some(data, MOST_ROWS, generator), None
+
+    @property
+    def without_noise(self):
+        """Whether the targets are a function of the inputs, as far as the rows tell."""
+        return self.law is None and self.settings[-1] < NO_NOISE
 
     def __getstate__(self):
         return {**vars(self), "known": None}

@@ -223,17 +223,16 @@ class UDNRegressor(
     Its length scales, height and noise maximise the evidence of the rows that the network was
     trained on, or of 400 of them, with weak priors. The noise is Gaussian, or a Student's t that
     may be skewed and whose scale may depend on the inputs and on the mean, if that predicts rows
-    that are left out better by more than the standard error,
-    as in :class:`DeepWishartRegressor`. Three numbers follow from the held-out rows of all networks
-    together. The mean of the process is moved to (1 − r) m_g + r m_n, for its own mean m_g and that
-    of the network m_n; r has the least mean absolute error. Its variance is multiplied by a factor
-    of at most 1, which makes the rows most probable, with a standard normal prior of its log: it is
-    near 1 unless there is no noise, when the process is too wide by itself. The weight v is the
-    mean of v under a uniform prior, given that a held-out row has the density (1 − v) p + v g, for
-    the density p of the network and that of the moved process g; it is 0 if that is below 0.01. The
-    process is then given all rows, or 2000 of them, but no held-out rows that are more than 8
-    standard deviations from what it predicts for them: it would follow them
-    (``skbayesnn.training.beside``).
+    that are left out better by more than the standard error, as in :class:`DeepWishartRegressor`.
+    Three numbers follow from the held-out rows of all networks together. The mean of the process is
+    moved to (1 − r) m_g + r m_n, for its own mean m_g and that of the network m_n; r has the least
+    mean absolute error. If all processes find that there is no noise, their variance is multiplied
+    by a factor of at most 1, which makes the rows most probable with a standard normal prior of its
+    log, as they are too wide by themselves. The weight v is the mean of v under a uniform prior,
+    given that a held-out row has the density (1 − v) p + v g, for the density p of the network and
+    that of the moved process g; it is 0 if that is below 0.01. The process is then given all rows,
+    or 2000 of them, but no held-out rows that are more than 8 standard deviations from what it
+    predicts for them: it would follow them (``skbayesnn.training.beside``).
 
     Weights are point estimates, so the bound says nothing about inputs without rows. There, the
     prediction is with probability 1 − exp(−(Δ / l)²) that of another Gaussian process, with squared

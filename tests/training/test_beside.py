@@ -167,13 +167,29 @@ def test_networks_of_a_pool_agree_on_what_all_their_rows_say(rng):
     alone = [each.parts[0] for each in several]
     assert alone[0] != alone[1]
     pull = best_pull(held)
-    factor = best_factor(held, pull)
-    logs = [log_chances(h.log_densities, h.judged(pull, factor), h.weights) for h in held]
+    logs = [log_chances(h.log_densities, h.judged(pull, 1.0), h.weights) for h in held]
     ProcessBeside.agree(several)
     for each in several:
-        assert (each.pulls[0], each.factors[0]) == (pull, factor)
+        assert (each.pulls[0], each.factors[0]) == (pull, 1.0)
         assert each.parts[0] == expected_part(sum(logs))
         assert each.held == [None]
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.1])
+def test_without_noise_intervals_are_as_wide_as_errors(rng, noise):
+    X = rng.normal(size=(300, 2))
+    y = np.sin(X[:, 0]) + np.cos(X[:, 1]) + noise * rng.normal(size=300)
+    rows, other = np.split(np.arange(300), [200])
+    known = gaussian(np.zeros(100), 1.0)
+    found = ProcessBeside(X, y[:, None], np.ones(300), rows, other, [known], rng)
+    if noise:
+        assert found.factors[0] == 1.0
+    else:
+        held = found.held[0]
+        deviations = np.sqrt(found.factors[0]) * held.law.std()
+        covers = np.mean(np.abs(held.targets - held.law.mean()) < 1.645 * deviations)
+        assert found.factors[0] < 0.8
+        assert 0.8 < covers < 0.98
 
 
 def test_draws_follow_the_law_that_was_moved(rng):
