@@ -15,6 +15,7 @@ from skbayesnn._blocks import take_rows
 from skbayesnn._validation import location_and_scale
 from skbayesnn._warnings import warn_user
 from skbayesnn.numerics.random import spawn_generators
+from skbayesnn.stable.copies import weights_without_copies
 from skbayesnn.stable.estimator import StableNNRegressor
 from skbayesnn.stable.posterior import convergence
 
@@ -35,7 +36,8 @@ class GridMember(StableNNRegressor):
             location, scale = location_and_scale(y[train], "y", weights[train])
         rng = spawn_generators(self.random_state, self.n_chains + 1)[-1]
         y = (y[train] - location) / scale
-        return super()._make_partition(X[train], y, weights[train], rng)
+        weights = weights_without_copies(X[train], y, weights[train])
+        return super()._make_partition(X[train], y, weights, rng)
 
     def _make_partition(self, X, y, sample_weight, rng):
         return self._partition_given or super()._make_partition(X, y, sample_weight, rng)

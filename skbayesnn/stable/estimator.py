@@ -21,6 +21,7 @@ from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.stable.additive.effects import PartialEffectsMixin
+from skbayesnn.stable.copies import weights_without_copies
 from skbayesnn.stable.extrapolation import Extrapolation
 from skbayesnn.stable.partitions.choice import make_partition, make_prior
 from skbayesnn.stable.posterior import sample_posterior, warn_unless_converged
@@ -341,6 +342,7 @@ class StableNNRegressor(
             location_and_scale(y, "y", weights) if self.normalize_y else (0.0, 1.0)
         )
         standardised = (y - self._location) / self._scale
+        weights = weights_without_copies(X, standardised, weights)
         if self.warm_start and hasattr(self, "_ends"):
             check_unchanged(self, X, standardised, weights)
             partition, starts = self.cells_, deepcopy(self._ends)

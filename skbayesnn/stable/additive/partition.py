@@ -98,10 +98,6 @@ class AdditiveCells(Partition):
     index : ndarray of int32, shape (n_axes, n)
         The place of each row among the values of each axis.
     basis : DenseBasis or None
-    inverse_lengths : ndarray of shape (n_features,)
-        What the dense units multiply the scaled inputs by.
-    roughness : float
-        Share of the dense units whose limit is the rougher kernel; 0 where g is not exact.
     noise_basis : NoiseBasis or None
         What the scale of the noise depends on.
     n_slopes : int
@@ -141,15 +137,13 @@ class AdditiveCells(Partition):
         self.typical = np.array([np.exp(q) @ q for q in masses])
         self.log_crowd = float(np.log(max(1.0, len(self.axes) / SCALES_OF_ONE)))
         self.joint = self.y.size <= MAX_JOINT
-        self.inverse_lengths, self.roughness, self.basis, self.n_basis = None, 0.0, None, 0
-        limit = None
+        self.basis, self.n_basis, limit = None, 0, None
         if dense:
             # Between landmarks a rough process is not what they know of it.
             limit = fit_gaussian_limit(
                 self.rows, self.y, self.weights, rng, may_be_rough=self.y.size <= MAX_EXACT
             )
-            self.inverse_lengths, self.roughness = limit.inverse_lengths, limit.roughness
-            self.set_basis(DenseBasis(self.rows * self.inverse_lengths, rng, self.roughness))
+            self.set_basis(DenseBasis(self.rows, limit.kernel, rng))
         self.set_noise_basis(None if same_noise else NoiseBasis(self.rows, self.weights, limit))
 
     def set_basis(self, basis):
