@@ -18,7 +18,7 @@ from skbayesnn.stable.additive.axes import Axis
 from skbayesnn.stable.additive.chain import AT_FIRST, AdditiveChain, AdditiveRecord, AdditiveState
 from skbayesnn.stable.additive.dense import MAX_EXACT, DenseBasis
 from skbayesnn.stable.additive.noise import DEGREES
-from skbayesnn.stable.additive.noise_slopes import NoiseBasis
+from skbayesnn.stable.additive.noise_slopes import NoiseBasis, bounded
 from skbayesnn.stable.additive.prediction import (
     draw_given_parts,
     moments_given_parts,
@@ -194,6 +194,10 @@ class AdditiveCells(Partition):
         log_variances = self.log_units(alpha, log_nu)
         if alpha < 2.0:
             log_variances += np.abs(rng.normal(size=log_variances.size))
+        slopes = np.zeros(0) if self.noise_basis is None else self.noise_basis.first.copy()
+        log_factors = np.zeros(self.y.size)
+        if slopes.any():
+            log_factors = bounded(slopes @ self.noise_basis.train)
         return AdditiveState(
             alpha=alpha,
             log_nu=log_nu,
@@ -204,11 +208,11 @@ class AdditiveCells(Partition):
             f=np.zeros(log_variances.size),
             theta=np.zeros(self.n_basis),
             g=np.zeros(self.y.size),
-            precisions=self.weights.copy(),
-            slopes=np.zeros(self.n_slopes),
+            precisions=self.weights * np.exp(-log_factors),
+            slopes=slopes,
             log_local=np.zeros(self.n_slopes),
             log_tau=rng.normal(-2.0, 1.0) if self.n_slopes else 0.0,
-            log_factors=np.zeros(self.y.size),
+            log_factors=log_factors,
             chances=np.full(n_axes, AT_FIRST),
             spreads=np.zeros(n_axes),
         )

@@ -123,6 +123,8 @@ class GaussianLimit:
     Attributes
     ----------
     kernel : DenseKernel
+    noise_slopes : ndarray of shape (n_features,)
+        δ.
     """
 
     def __init__(self, parameters, X, y, weights, rows, edges):
@@ -134,7 +136,8 @@ class GaussianLimit:
         self._nus, self._amplitude = variances[:-2], variances[-2]
         self._X, self._rows = X, rows
         covariance = self._covariance(X)
-        h = log_squared_factors(X, parameters[3 * p + 2 : -1])[0]
+        self.noise_slopes = parameters[3 * p + 2 : -1]
+        h = log_squared_factors(X, self.noise_slopes)[0]
         covariance.flat[:: len(y) + 1] += (
             variances[-1] * np.exp(h) / weights + _JITTER * variances.sum()
         )
