@@ -1,85 +1,15 @@
-"""Rows that a table has more than once: they say nothing of the noise, but much of their copies.
+"""What rows that come again say of new rows with the same inputs.
 
-Noise that is a continuous variable gives no two rows the same target. Rows that come again with
-theirs are not new observations, and a model that takes them for such finds that there is no noise:
-with a few of them it goes through all targets. So rows count as many as differ. Not in the paper.
+How many they count as is :mod:`skbayesnn.numerics.copies`. Not in the paper.
 """
-
-from typing import NamedTuple
 
 import numpy as np
 
 from skbayesnn.numerics.rounding import rounding_variance
 from skbayesnn.predictive import PredictiveMixture, linear_pool
 
-FEW_CELLS = 0.1
-"""Where fewer of the rows differ, the table is one of few cells, which repeats fill."""
 NARROW = 0.01
 """Variance of a copy's target, as a part of the noise variance, if targets are not rounded."""
-
-
-class Copies(NamedTuple):
-    """What a table's copies say.
-
-    Attributes
-    ----------
-    rows : ndarray of int of shape (n_distinct,)
-        The first of each of the rows that differ.
-    weights : ndarray of shape (n_distinct,)
-        Of sum n_distinct, if the weights of all rows have a larger one.
-    chance : float
-        That a row with the inputs of one of these has its target; 0 without copies.
-    """
-
-    rows: np.ndarray
-    weights: np.ndarray
-    chance: float
-
-
-def find_copies(X, Y, weights):
-    """Rows that differ, with weights for each of them.
-
-    Copies are rows that are equal in inputs and targets, and a row of weight k is k copies. They
-    count as many as differ, and those with more copies still count more. But nothing changes
-    where equal rows are no wonder: where targets have few values, and rows with the same inputs
-    have different ones; and where fewer than a tenth of the rows differ.
-
-    If r rows come after the first with their inputs, and c of them are copies, the next that comes
-    where all targets were the same is taken to have it with the probability c / (r + 1).
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, n_inputs)
-    Y : ndarray of shape (n,) or (n, n_targets)
-    weights : ndarray of shape (n,)
-
-    Returns
-    -------
-    copies : Copies
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X, y = np.array([[1.0], [2.0], [1.0], [3.0]]), np.array([0.5, 0.7, 0.5, 0.6])
-    >>> copies = find_copies(X, y, np.ones(4))
-    >>> copies.rows, copies.weights, round(copies.chance, 3)
-    (array([0, 1, 3]), array([1.5 , 0.75, 0.75]), 0.5)
-    """
-    targets = Y.reshape(len(Y), -1)
-    _, rows, numbers = np.unique(
-        np.column_stack([X, targets]), axis=0, return_index=True, return_inverse=True
-    )
-    order = np.argsort(rows)  # as they come
-    merged = np.bincount(numbers.ravel(), weights)[order]
-    rows, total = rows[order], merged.sum()
-    unchanged = Copies(np.arange(len(X)), weights, 0.0)
-    if not FEW_CELLS * total <= len(rows) < total:
-        return unchanged
-    places = len(np.unique(X[rows], axis=0))
-    if places < len(rows) and all(rounding_variance(column) > 0 for column in targets[rows].T):
-        return unchanged
-    chance = float((total - len(rows)) / (total - places + 1.0))
-    return Copies(rows, merged * (len(rows) / total), chance)
 
 
 class KnownRows:

@@ -4,11 +4,11 @@ import copy
 
 import numpy as np
 
-from skbayesnn.dwp.copies import find_copies
 from skbayesnn.dwp.inference import Inference, SparseInference
 from skbayesnn.dwp.model import Model
 from skbayesnn.dwp.plan import make_plan
 from skbayesnn.gaussian_process.factors import warn_of_jitter
+from skbayesnn.numerics.copies import find_copies
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.workers import Workers
 from skbayesnn.training.loop import CallbackTasks, train

@@ -33,8 +33,8 @@ _TIE = 1e-7
 # Two more, with all rows, which have to win by so many nats a row. Short length scales and little
 # noise: tables of groups, such as a state's years, whose rows are so near each other that a random
 # part of them looks like noise. After some iterations it goes on only where it leads. And nearly
-# no noise where rows count more often than they differ (:mod:`skbayesnn.dwp.copies` leaves that to
-# tables of few cells, or of few values), since with the same target they deny all of it.
+# no noise where rows count more often than they differ (``numerics.copies`` leaves that to tables
+# of few cells, or of few values), since with the same target they deny all of it.
 _LEAD, _SHORT_START, _SHORT_ITERATIONS = 0.001, (0.2, 0.03), 20
 _REPEATS_START = (0.3, 0.001)
 _LEAST_LOG_NOISE = -16.0

@@ -7,7 +7,8 @@ import pytest
 from scipy.stats import norm
 
 from skbayesnn import DeepWishartRegressor
-from skbayesnn.dwp.copies import FEW_CELLS, NARROW, KnownRows, find_copies
+from skbayesnn.dwp.copies import NARROW, KnownRows
+from skbayesnn.numerics.copies import FEW_CELLS, find_copies
 from skbayesnn.predictive import PredictiveMixture
 
 

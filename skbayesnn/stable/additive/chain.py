@@ -193,7 +193,8 @@ class AdditiveChain:
         """Run sweeps, the first of which has the number ``first``.
 
         Those with a number of zero or more are written to the record. In the first half of a
-        warm-up the noise is the same for all rows: where f is not yet found it would stand for f.
+        warm-up the slopes of the noise stay where they begin: where f is not yet found they would
+        stand for it.
         """
         if self._first_sweep is None:
             self._first_sweep = first

@@ -1,10 +1,5 @@
-"""Dense units: a Gaussian process g with the Matérn kernel of order 3/2, or a rougher one.
-
-It is the limit of cosine units cos(b + w · x) whose input weights w have Student's law with
-three degrees of freedom, as the squared exponential is that of normal ones (Rahimi and Recht,
-2007): heavy tails in the input weights, too, and functions once differentiable. A share of
-the units, the roughness λ, may have Cauchy weights, whose limit is the kernel of order 1/2: then g
-has kinks at every scale, and more can happen between two rows.
+"""Dense units: a Gaussian process g with the kernel of
+:mod:`~skbayesnn.stable.additive.dense_kernel`.
 
 g = Ψ θ with θ ~ N(0, a I), the columns of Ψ orthogonal. Up to :data:`MAX_EXACT` rows they are
 the eigenvectors of the Gram matrix times the roots of its eigenvalues, which is the process
@@ -20,7 +15,6 @@ from math import exp, inf, log, sqrt
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.spatial.distance import cdist
 
 from skbayesnn.numerics.jit import helper, kernel
 from skbayesnn.stable.samplers.scales import log_half_cauchy, log_noise_prior, propose_log_noise
@@ -42,59 +36,29 @@ def number_of_landmarks(n_rows):
     return int(np.clip(6_000_000 // n_rows, 300, 1000))
 
 
-def radial(squares, roughness=0.0):
-    """The kernel of squared scaled distances, (1 + (1-λ) r) exp(-r) with r² = 3 |x - x'|².
-
-    Parameters
-    ----------
-    squares : ndarray
-    roughness : float, default=0.0
-        λ: 0 is the kernel of order 3/2, 1 that of order 1/2.
-
-    Returns
-    -------
-    kernel : ndarray
-    slope : ndarray
-        Minus twice the derivative by the squares; for λ > 0 zero at equal rows, where it does not
-        exist.
-    by_roughness : ndarray
-        The derivative by λ.
-    """
-    r = np.sqrt(3.0 * squares)
-    decay = np.exp(-r)
-    slope = 1.0 - roughness
-    if roughness > 0.0:
-        slope = slope + np.divide(roughness, r, out=np.zeros_like(r), where=r > 0.0)
-    return (1.0 + (1.0 - roughness) * r) * decay, 3.0 * slope * decay, -r * decay
-
-
-def dense_kernel(A, B, roughness=0.0):
-    """Kernel of all pairs of scaled rows."""
-    return radial(cdist(A, B, "sqeuclidean"), roughness)[0]
-
-
 class DenseBasis:
     """Ψ on the training rows, and for new ones.
 
     Parameters
     ----------
     X : ndarray of shape (n, n_features)
-        Inputs over their length scales.
+        Scaled rows.
+    kernel : DenseKernel
+        Covariance of g at unit amplitude.
     rng : numpy.random.Generator
         Chooses landmarks.
-    roughness : float, default=0.0
-        λ.
 
     Attributes
     ----------
+    kernel : DenseKernel
     train : ndarray of shape (n, n_basis)
         Ψ, with orthogonal columns; in single precision where it is an approximation.
     squares : ndarray of shape (n_basis,)
         Their squared lengths.
     """
 
-    def __init__(self, X, rng, roughness=0.0):
-        self.exact, self._roughness = len(X) <= MAX_EXACT, roughness
+    def __init__(self, X, kernel, rng):
+        self.exact, self.kernel = len(X) <= MAX_EXACT, kernel
         if self.exact:
             self._landmarks = X
             values, vectors = eigh(self.kernel(X, X))
@@ -125,10 +89,6 @@ class DenseBasis:
             part = slice(start, start + _ROWS_A_BLOCK)
             self.train[part] = self.features(X[part])[0]
 
-    def kernel(self, A, B):
-        """Covariance of g at all pairs of scaled rows, at unit amplitude."""
-        return dense_kernel(A, B, self._roughness)
-
     def values(self, theta):
         """Ψ θ on the training rows."""
         return (self.train @ theta.astype(self.train.dtype)).astype(np.float64)
@@ -137,8 +97,9 @@ class DenseBasis:
         """Ψ of new rows, and the share of g's variance given θ: none where Ψ is all of g."""
         k = self.kernel(X, self._landmarks)
         psi = k @ self.train / self.squares if self._map is None else k @ self._map
-        left = np.maximum(1.0 - (psi**2).sum(axis=1), 0.0)
-        return psi, left if self.exact else np.zeros(len(X))
+        if not self.exact:
+            return psi, np.zeros(len(X))
+        return psi, np.maximum(self.kernel.factors(X) ** 2 - (psi**2).sum(axis=1), 0.0)
 
 
 def update_dense(

@@ -15,7 +15,7 @@ The slopes have the horseshoe prior (Carvalho, Polson and Scott 2010), β_j ~ N(
 half-Cauchy λ_j, and τ half-Cauchy of the scale q^{-½} for q columns: where the noise is the same
 everywhere they are next to zero, however many. They are moved by slice sampling given the
 residuals, the precisions of Student's law integrated out. In the first half of a warm-up they are
-zero: before f is found, noise would stand for it.
+those of the Gaussian limit: before f is found, noise would stand for it.
 """
 
 from math import exp, inf, log, log1p, sqrt
@@ -66,6 +66,8 @@ class NoiseBasis:
     ----------
     train : ndarray of shape (n_columns, n)
         Of the rows: with mean zero and variance one, or zero where a column is constant.
+    first : ndarray of shape (n_columns,)
+        Slopes that chains begin with: those of the Gaussian limit, or zeros.
     """
 
     def __init__(self, X, weights, limit=None):
@@ -78,6 +80,9 @@ class NoiseBasis:
         constant = spread <= 1e-12 * np.maximum(1.0, np.abs(columns).max(axis=0))
         self._scale = np.where(constant, np.inf, spread)
         self.train = np.ascontiguousarray(self._standardised(columns).T)
+        self.first = np.zeros(len(spread))
+        if limit is not None:
+            self.first[:-1] = np.where(constant, 0.0, spread)[:-1] * limit.noise_slopes
 
     def _standardised(self, columns):
         return (np.clip(columns, self._low, self._high) - self._location) / self._scale

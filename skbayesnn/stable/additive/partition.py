@@ -18,7 +18,7 @@ from skbayesnn.stable.additive.axes import Axis
 from skbayesnn.stable.additive.chain import AT_FIRST, AdditiveChain, AdditiveRecord, AdditiveState
 from skbayesnn.stable.additive.dense import MAX_EXACT, DenseBasis
 from skbayesnn.stable.additive.noise import DEGREES
-from skbayesnn.stable.additive.noise_slopes import NoiseBasis
+from skbayesnn.stable.additive.noise_slopes import NoiseBasis, bounded
 from skbayesnn.stable.additive.prediction import (
     draw_given_parts,
     moments_given_parts,
@@ -98,10 +98,6 @@ class AdditiveCells(Partition):
     index : ndarray of int32, shape (n_axes, n)
         The place of each row among the values of each axis.
     basis : DenseBasis or None
-    inverse_lengths : ndarray of shape (n_features,)
-        What the dense units multiply the scaled inputs by.
-    roughness : float
-        Share of the dense units whose limit is the rougher kernel; 0 where g is not exact.
     noise_basis : NoiseBasis or None
         What the scale of the noise depends on.
     n_slopes : int
@@ -141,15 +137,13 @@ class AdditiveCells(Partition):
         self.typical = np.array([np.exp(q) @ q for q in masses])
         self.log_crowd = float(np.log(max(1.0, len(self.axes) / SCALES_OF_ONE)))
         self.joint = self.y.size <= MAX_JOINT
-        self.inverse_lengths, self.roughness, self.basis, self.n_basis = None, 0.0, None, 0
-        limit = None
+        self.basis, self.n_basis, limit = None, 0, None
         if dense:
             # Between landmarks a rough process is not what they know of it.
             limit = fit_gaussian_limit(
                 self.rows, self.y, self.weights, rng, may_be_rough=self.y.size <= MAX_EXACT
             )
-            self.inverse_lengths, self.roughness = limit.inverse_lengths, limit.roughness
-            self.set_basis(DenseBasis(self.rows * self.inverse_lengths, rng, self.roughness))
+            self.set_basis(DenseBasis(self.rows, limit.kernel, rng))
         self.set_noise_basis(None if same_noise else NoiseBasis(self.rows, self.weights, limit))
 
     def set_basis(self, basis):
@@ -200,6 +194,10 @@ class AdditiveCells(Partition):
         log_variances = self.log_units(alpha, log_nu)
         if alpha < 2.0:
             log_variances += np.abs(rng.normal(size=log_variances.size))
+        slopes = np.zeros(0) if self.noise_basis is None else self.noise_basis.first.copy()
+        log_factors = np.zeros(self.y.size)
+        if slopes.any():
+            log_factors = bounded(slopes @ self.noise_basis.train)
         return AdditiveState(
             alpha=alpha,
             log_nu=log_nu,
@@ -210,11 +208,11 @@ class AdditiveCells(Partition):
             f=np.zeros(log_variances.size),
             theta=np.zeros(self.n_basis),
             g=np.zeros(self.y.size),
-            precisions=self.weights.copy(),
-            slopes=np.zeros(self.n_slopes),
+            precisions=self.weights * np.exp(-log_factors),
+            slopes=slopes,
             log_local=np.zeros(self.n_slopes),
             log_tau=rng.normal(-2.0, 1.0) if self.n_slopes else 0.0,
-            log_factors=np.zeros(self.y.size),
+            log_factors=log_factors,
             chances=np.full(n_axes, AT_FIRST),
             spreads=np.zeros(n_axes),
         )

@@ -111,7 +111,7 @@ def effect_moments(partition, draws, k, x, log_least=-inf):
 
 def smooth_moments(partition, draws, X):
     """Means and variances (n_rows, n_draws) of g at scaled rows."""
-    psi, left = partition.basis.features(X * partition.inverse_lengths)
+    psi, left = partition.basis.features(X)
     return psi @ draws.theta.T.astype(np.float64), np.outer(left, np.exp(draws.log_amplitude))
 
 
@@ -147,7 +147,7 @@ def draw_given_parts(partition, draws, X, rng):
             X[:, k], lambda i, *_, f=f: f[i].astype(np.float64), of_axis, rng
         )
     if partition.basis is not None:
-        rows, place = np.unique(X * partition.inverse_lengths, axis=0, return_inverse=True)
+        rows, place = np.unique(X, axis=0, return_inverse=True)
         if partition.basis.exact:
             check_joint_rows(len(rows), MAX_JOINT_ROWS)
         psi, _ = partition.basis.features(rows)

@@ -2,13 +2,16 @@
 
 With α = 2 and Gaussian noise the model is a Gaussian process with the covariance
 
-    a k(x, x') + Σ_k ν_k (1 - 2 θ_k/π) + σ² I,
+    a k(x, x') + Σ_k ν_k (1 - 2 θ_k/π) + σ² diag(exp b(x'δ)),
 
 k the kernel of the dense units, θ_k the angle between (1, x_k) and (1, x_k'). All parameters are
 fitted at once, so that the length scales answer for what axis units leave over and not for
-all of y. The length scales and the roughness of k are then held, while the chains sample everything
-else. So is the mean of y that this Gaussian process has at each row, given all others: the
-noise may depend on it (:mod:`~skbayesnn.stable.additive.noise_slopes`).
+all of y, and k is not large where it is the noise that is (b is that of
+:mod:`~skbayesnn.stable.additive.noise_slopes`). First k and the noise are the same everywhere, and
+k is not rough; what all parameters find is taken only if the log-evidence gains more than there are
+of them. The length scales and the roughness of k, and where it is how large, are then held, while
+the chains sample everything else. So is the mean of y that this Gaussian process has at each row,
+given all others: the noise may depend on it (:mod:`~skbayesnn.stable.additive.noise_slopes`).
 """
 
 import numpy as np
@@ -18,7 +21,7 @@ from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
 
 from skbayesnn._warnings import warn_user
-from skbayesnn.stable.additive.dense import radial
+from skbayesnn.stable.additive.dense_kernel import DenseKernel, log_squared_factors, radial
 from skbayesnn.stable.gaussian_evidence import by_log_scales, inverse_of, minus_log_evidence
 from skbayesnn.stable.samplers.line import arc
 
@@ -31,6 +34,7 @@ _JITTER = 1e-10
 _LOG_BOUND = 9.0
 _LOG_VARIANCE_BOUNDS = (-12.0, 9.0)
 _MAX_ITERATIONS = 100
+_MAX_SLOPE = 20.0
 # Where the search for the roughness begins; at zero it would have to go along an edge.
 _SOME_ROUGHNESS = 0.05
 
@@ -45,8 +49,9 @@ def negative_log_posterior(parameters, X, axes, y, weights):
 
     Parameters
     ----------
-    parameters : ndarray of shape (2 * n_features + 3,)
-        Logarithms of the inverse length scales, of the ν's, of a and of σ²; the roughness.
+    parameters : ndarray of shape (4 * n_features + 3,)
+        Logarithms of the inverse length scales, of the ν's, of a and of σ²; the slopes γ of k and δ
+        of the noise; the roughness.
     X : ndarray of shape (n, n_features)
     axes : ndarray of shape (n_features, n, n)
         From :func:`axis_kernel`.
@@ -55,33 +60,49 @@ def negative_log_posterior(parameters, X, axes, y, weights):
     Returns
     -------
     value : float
-    gradient : ndarray of shape (2 * n_features + 3,)
+    gradient : ndarray of shape (4 * n_features + 3,)
     """
-    n_features = X.shape[1]
-    scaled = X * np.exp(parameters[:n_features])
-    nus, (a, noise) = np.exp(parameters[n_features:-3]), np.exp(parameters[-3:-1])
-    squares = cdist(scaled, scaled, "sqeuclidean")
-    dense, slope, by_roughness = radial(squares, parameters[-1])
-    covariance = a * dense + np.tensordot(nus, axes, 1)
-    covariance.flat[:: len(y) + 1] += noise / weights
+    p = X.shape[1]
+    scaled = X * np.exp(parameters[:p])
+    nus, (a, noise) = np.exp(parameters[p : 2 * p]), np.exp(parameters[2 * p : 2 * p + 2])
+    slopes, of_noise = parameters[2 * p + 2 : 3 * p + 2], parameters[3 * p + 2 : -1]
+    log_noises, by_log_noises = log_squared_factors(X, of_noise)
+    noises = noise * np.exp(log_noises) / weights
+    log_squares, by_log_squares = log_squared_factors(X, slopes)
+    factors = np.exp(0.5 * log_squares)
+    dense, slope, by_roughness = radial(cdist(scaled, scaled, "sqeuclidean"), parameters[-1])
+    products = a * np.outer(factors, factors)
+    dense *= products
+    covariance = dense + np.tensordot(nus, axes, 1)
+    covariance.flat[:: len(y) + 1] += noises
     value, by_covariance = minus_log_evidence(covariance, y)
     gradient = np.empty_like(parameters)
-    gradient[:n_features] = by_log_scales(a * by_covariance * slope, scaled)
-    gradient[n_features:-3] = nus * (axes.reshape(n_features, -1) @ by_covariance.ravel())
-    gradient[-3] = a * (by_covariance * dense).sum()
-    gradient[-2] = noise * (np.diag(by_covariance) / weights).sum()
+    gradient[p : 2 * p] = nus * (axes.reshape(p, -1) @ by_covariance.ravel())
+    by_noises = np.diag(by_covariance) * noises
+    gradient[2 * p + 1] = by_noises.sum()
+    gradient[3 * p + 2 : -1] = X.T @ (by_log_noises * by_noises)
+    by_row = (by_covariance * dense).sum(axis=1)
+    gradient[2 * p] = by_row.sum()
+    # Each row's s is in its row and in its column.
+    gradient[2 * p + 2 : 3 * p + 2] = X.T @ (by_log_squares * by_row)
+    by_covariance *= products
+    gradient[:p] = by_log_scales(by_covariance * slope, scaled)
     # The prior of the roughness is uniform.
-    gradient[-1] = a * (by_covariance * by_roughness).sum()
+    gradient[-1] = (by_covariance * by_roughness).sum()
 
     # Half-Cauchy inverse length scales, of scale 1/p: the more inputs there are, the fewer
     # matter, and the less may g follow single rows.
-    logs = parameters[:n_features] + np.log(n_features)
+    logs = parameters[:p] + np.log(p)
     value += np.logaddexp(logs, -logs).sum()
-    gradient[:n_features] += np.tanh(logs)
+    gradient[:p] += np.tanh(logs)
     # Half-Cauchy variances.
-    logs = parameters[n_features:-1]
+    logs = parameters[p : 2 * p + 2]
     value += np.logaddexp(logs, -logs).sum()
-    gradient[n_features:-1] += np.tanh(logs)
+    gradient[p : 2 * p + 2] += np.tanh(logs)
+    # Normal slopes, such that x'γ and x'δ are standard normal where the inputs are.
+    slopes = parameters[2 * p + 2 : -1]
+    value += 0.5 * p * slopes @ slopes
+    gradient[2 * p + 2 : -1] += p * slopes
     return value, gradient
 
 
@@ -90,35 +111,42 @@ class GaussianLimit:
 
     Parameters
     ----------
-    parameters : ndarray of shape (2 * n_features + 3,)
+    parameters : ndarray of shape (4 * n_features + 3,)
         As in :func:`negative_log_posterior`.
     X : ndarray of shape (n, n_features)
     y, weights : ndarray of shape (n,)
     rows : ndarray of int, shape (n,)
         Which of all rows these are.
+    edges : tuple of ndarray of shape (n_features,)
+        Of :class:`~skbayesnn.stable.additive.dense_kernel.DenseKernel`.
 
     Attributes
     ----------
-    inverse_lengths : ndarray of shape (n_features,)
-    roughness : float
+    kernel : DenseKernel
+    noise_slopes : ndarray of shape (n_features,)
+        δ.
     """
 
-    def __init__(self, parameters, X, y, weights, rows):
-        n_features = X.shape[1]
-        variances = np.exp(parameters[n_features:-1])
-        self.inverse_lengths = np.exp(parameters[:n_features])
-        self.roughness = float(parameters[-1])
+    def __init__(self, parameters, X, y, weights, rows, edges):
+        p = X.shape[1]
+        variances = np.exp(parameters[p : 2 * p + 2])
+        self.kernel = DenseKernel(
+            np.exp(parameters[:p]), float(parameters[-1]), parameters[2 * p + 2 : 3 * p + 2], edges
+        )
         self._nus, self._amplitude = variances[:-2], variances[-2]
         self._X, self._rows = X, rows
         covariance = self._covariance(X)
-        covariance.flat[:: len(y) + 1] += variances[-1] / weights + _JITTER * variances.sum()
+        self.noise_slopes = parameters[3 * p + 2 : -1]
+        h = log_squared_factors(X, self.noise_slopes)[0]
+        covariance.flat[:: len(y) + 1] += (
+            variances[-1] * np.exp(h) / weights + _JITTER * variances.sum()
+        )
         factor = cholesky(covariance, lower=True, overwrite_a=True, check_finite=False)
         self._solved = cho_solve((factor, True), y, check_finite=False)
         self._left_out = y - self._solved / np.diag(inverse_of(factor))
 
     def _covariance(self, X):
-        squares = cdist(X * self.inverse_lengths, self._X * self.inverse_lengths, "sqeuclidean")
-        covariance = self._amplitude * radial(squares, self.roughness)[0]
+        covariance = self._amplitude * self.kernel(X, self._X)
         for nu, a, b in zip(self._nus, X.T, self._X.T, strict=True):
             covariance += nu * axis_kernel(a, b)
         return covariance
@@ -159,37 +187,43 @@ def fit_gaussian_limit(X, y, weights, rng, may_be_rough=True):
     ConvergenceWarning
         If the optimiser failed.
     """
-    rows = np.arange(len(y))
+    rows, edges = np.arange(len(y)), (X.min(axis=0), X.max(axis=0))
     if len(y) > MAX_ROWS:
         rows = rng.choice(len(y), MAX_ROWS, replace=False)
         X, y, weights = X[rows], y[rows], weights[rows]
-    n_features = X.shape[1]
-    start = np.concatenate([np.full(n_features, -0.5), np.full(n_features, -2.0), [0.0, -2.0]])
-    bounds = [(-_LOG_BOUND, _LOG_BOUND)] * n_features + [_LOG_VARIANCE_BOUNDS] * (n_features + 2)
+    p = X.shape[1]
     data = X, np.stack([axis_kernel(x, x) for x in X.T]), y, weights
+    bounds = [(-_LOG_BOUND, _LOG_BOUND)] * p + [_LOG_VARIANCE_BOUNDS] * (p + 2)
+    none = np.zeros(2 * p + 1)
 
-    def without_roughness(parameters):
-        value, gradient = negative_log_posterior(np.append(parameters, 0.0), *data)
-        return value, gradient[:-1]
+    def alike(parameters):
+        """The same everywhere, and not rough."""
+        value, gradient = negative_log_posterior(np.append(parameters, none), *data)
+        return value, gradient[: -2 * p - 1]
 
-    found = _search(without_roughness, start, bounds)
-    best = np.append(found.x, 0.0)
-    if may_be_rough:
-        start = np.append(found.x, _SOME_ROUGHNESS)
-        rough = _search(lambda p: negative_log_posterior(p, *data), start, [*bounds, (0.0, 1.0)])
-        # One that is next to nothing is not worth other length scales.
-        if rough.fun < found.fun and rough.x[-1] > _SOME_ROUGHNESS / 10.0:
-            best = rough.x
+    start = np.concatenate([np.full(p, -0.5), np.full(p, -2.0), [0.0, -2.0]])
+    found = _search(alike, start, bounds, _MAX_ITERATIONS)
+    # Roughness would have to go along an edge from zero.
+    roughness = (_SOME_ROUGHNESS, 1.0) if may_be_rough else (0.0, 0.0)
+    start = np.concatenate([found.x, none[:-1], roughness[:1]])
+    bounds += [(-_MAX_SLOPE, _MAX_SLOPE)] * (2 * p) + [(0.0, roughness[1])]
+    both = _search(lambda x: negative_log_posterior(x, *data), start, bounds, _MAX_ITERATIONS // 2)
+    # Akaike's rule: what is not there costs more than it explains.
+    better = found.fun - both.fun > none.size
+    best = both.x if better else np.append(found.x, none)
     # Few digits: rounding errors of the data are not to choose among kernels as good.
-    few = [float(f"{value:.3g}") for value in (*np.exp(best[:-1]), best[-1])]
-    best = np.append(np.log(few[:-1]), few[-1])
-    return GaussianLimit(best, X, y, weights, rows)
+    best[: 2 * p + 2] = np.exp(best[: 2 * p + 2])
+    best = np.array([float(f"{value:.3g}") for value in best])
+    best[: 2 * p + 2] = np.log(best[: 2 * p + 2])
+    if best[-1] < _SOME_ROUGHNESS / 10.0:
+        best[-1] = 0.0
+    return GaussianLimit(best, X, y, weights, rows, edges)
 
 
-def _search(function, start, bounds):
+def _search(function, start, bounds, max_iterations):
     found = minimize(
         function, start, method="L-BFGS-B", jac=True, bounds=bounds,
-        options={"maxiter": _MAX_ITERATIONS},
+        options={"maxiter": max_iterations},
     )  # fmt: skip
     # Status 1 is the limit of iterations: near enough for what is held anyway.
     if found.status > 1:

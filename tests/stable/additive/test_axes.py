@@ -12,7 +12,7 @@ from skbayesnn.stable.additive.axes import (
     log_prior_of_variances,
     move_levels,
 )
-from skbayesnn.stable.additive.dense import dense_kernel
+from skbayesnn.stable.additive.dense_kernel import DenseKernel
 from skbayesnn.stable.additive.scales import (
     GaussianLimit,
     axis_kernel,
@@ -77,7 +77,7 @@ def test_gradient_of_the_gaussian_limit(roughness):
     rng = np.random.default_rng(2)
     X, y = rng.normal(size=(15, 2)), rng.normal(size=15)
     kernels = np.stack([axis_kernel(x, x) for x in X.T])
-    parameters = np.append(rng.normal(-1, 0.5, 6), roughness)
+    parameters = np.concatenate([rng.normal(-1, 0.5, 6), rng.normal(size=4), [roughness]])
     weights = rng.exponential(size=15)
     _, gradient = negative_log_posterior(parameters, X, kernels, y, weights)
     numerical = approx_fprime(
@@ -95,33 +95,54 @@ def test_evidence_finds_how_rough_the_dense_part_is(rough):
     y = np.linalg.cholesky(kernel + 1e-10 * np.eye(250)) @ rng.standard_normal(250)
     y += 0.05 * rng.standard_normal(250)
     limit = fit_gaussian_limit(X, y, np.ones(250), rng)
-    assert limit.roughness > 0.5 if rough else limit.roughness == 0.0
-    assert np.abs(np.log(limit.inverse_lengths / 0.7)).max() < 0.7
+    assert limit.kernel.roughness > 0.5 if rough else limit.kernel.roughness == 0.0
+    assert np.abs(np.log(limit.kernel.inverse_lengths / 0.7)).max() < 0.7
     smooth = fit_gaussian_limit(X, y, np.ones(250), rng, may_be_rough=False)
-    assert smooth.roughness == 0.0
+    assert smooth.kernel.roughness == 0.0
+
+
+@pytest.mark.parametrize("grows", ["nothing", "function", "noise"])
+def test_evidence_finds_where_the_dense_part_is_large(grows):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(250, 2))
+    distance = np.sqrt(3.0) * cdist(X, X)
+    root = np.linalg.cholesky((1.0 + distance) * np.exp(-distance) + 1e-10 * np.eye(250))
+    g, noise = root @ rng.standard_normal(250), 0.1 * rng.standard_normal(250)
+    factor = np.exp(X[:, 0])
+    y = factor * g + noise if grows == "function" else g + noise
+    if grows == "noise":
+        y = g + factor * noise
+    limit = fit_gaussian_limit(X, (y - y.mean()) / y.std(), np.ones(250), rng)
+    # The bound bends large slopes.
+    slope = 2.0 if grows == "function" else 0.0
+    np.testing.assert_allclose(limit.kernel.slopes, [slope, 0.0], atol=0.7)
+    assert (limit.kernel.slopes == 0.0).all() == (grows == "nothing")
 
 
 def test_mean_of_the_gaussian_limit_with_each_row_left_out():
     rng = np.random.default_rng(4)
     X, y, weights = rng.normal(size=(12, 2)), rng.normal(size=12), rng.exponential(size=12)
-    p = np.append(rng.normal(-1, 0.5, 6), 0.2)
-    limit = GaussianLimit(p, X, y, weights, np.arange(12))
+    p = np.concatenate([rng.normal(-1, 0.5, 6), [0.8, -1.3, -0.5, 0.7], [0.2]])
+    edges = X.min(axis=0), X.max(axis=0)
+    limit = GaussianLimit(p, X, y, weights, np.arange(12), edges)
     at_rows, new = limit.mean_at_rows(X), rng.normal(size=(3, 2))
 
     def kernel(A, B):
-        k = np.exp(p[4]) * dense_kernel(A * np.exp(p[:2]), B * np.exp(p[:2]), 0.2)
+        k = np.exp(p[4]) * DenseKernel(np.exp(p[:2]), 0.2, p[6:8], edges)(A, B)
         for j in range(2):
             a, b = np.arctan(A[:, j]), np.arctan(B[:, j])
             k += np.exp(p[2 + j]) * (1 - 2 * np.abs(a[:, None] - b) / np.pi)
         return k
 
     def mean(rows, X_new):
-        covariance = kernel(X[rows], X[rows]) + np.diag(np.exp(p[5]) / weights[rows])
+        eta = X[rows] @ p[8:10]
+        noise = np.exp(p[5] + eta / np.sqrt(1 + eta**2 / 9)) / weights[rows]
+        covariance = kernel(X[rows], X[rows]) + np.diag(noise)
         return kernel(X_new, X[rows]) @ np.linalg.solve(covariance, y[rows])
 
     np.testing.assert_allclose(limit.mean(new), mean(np.arange(12), new), rtol=1e-6)
     left_out = [mean(np.delete(np.arange(12), i), X[i : i + 1])[0] for i in range(12)]
     np.testing.assert_allclose(at_rows, left_out, rtol=1e-6)
     # Rows that it is not given, of a large table, have the mean of new ones.
-    some = GaussianLimit(p, X[3:], y[3:], weights[3:], np.arange(3, 12))
+    some = GaussianLimit(p, X[3:], y[3:], weights[3:], np.arange(3, 12), edges)
     np.testing.assert_allclose(some.mean_at_rows(X)[:3], mean(np.arange(3, 12), X[:3]), rtol=1e-6)

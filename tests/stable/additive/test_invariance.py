@@ -14,6 +14,7 @@ from skbayesnn.numerics.stable_laws import sample_log_positive_stable
 from skbayesnn.stable.additive import chain as chain_module
 from skbayesnn.stable.additive.chain import AdditiveChain
 from skbayesnn.stable.additive.dense import DenseBasis
+from skbayesnn.stable.additive.dense_kernel import DenseKernel
 from skbayesnn.stable.additive.joint import draw_axis_prior
 from skbayesnn.stable.additive.noise import DEGREES
 from skbayesnn.stable.additive.noise_slopes import bounded
@@ -132,7 +133,8 @@ def test_sweeps_leave_the_prior_as_it_is(case, monkeypatch):
     X = X[np.lexsort(X.T[::-1])]
     partition = AdditiveCells(X, np.zeros(8), weights, dense=False, same_noise=same_noise)
     if dense:
-        partition.set_basis(DenseBasis(X / 1.5, rng))
+        kernel = DenseKernel(np.full(3, 1.0 / 1.5), slopes=np.array([0.5, -1.0, 0.2]))
+        partition.set_basis(DenseBasis(X, kernel, rng))
     partition.joint, partition.log_crowd = joint, 0.7
     table = {}
     for _ in range(N_REPLICATES):

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from kernels import arc_cosine_kernel
+from sklearn.gaussian_process.kernels import Matern
 
-from skbayesnn.stable.additive.dense import DenseBasis, dense_kernel
+from skbayesnn.stable.additive.dense import DenseBasis
+from skbayesnn.stable.additive.dense_kernel import DenseKernel
 from skbayesnn.stable.additive.joint import (
     TargetCovariance,
     add_axis_covariance,
@@ -16,11 +18,13 @@ from skbayesnn.stable.additive.partition import AdditiveCells, AdditiveDraws
 
 NUS, AMPLITUDE = np.array([0.7, 0.3]), 1.4
 # Short enough that the Gram matrix of g can be inverted for comparison.
-INVERSE_LENGTH = 4.0
+INVERSE_LENGTH, SLOPES = 4.0, np.array([0.4, -0.7])
 
 
 def smooth_kernel(A, B):
-    return AMPLITUDE * dense_kernel(INVERSE_LENGTH * A, INVERSE_LENGTH * B)
+    eta = [rows @ SLOPES for rows in (A, B)]
+    factors = [np.exp(0.5 * x / np.sqrt(1 + x**2 / 9)) for x in eta]
+    return AMPLITUDE * np.outer(*factors) * Matern(1.0 / INVERSE_LENGTH, nu=1.5)(A, B)
 
 
 def table(n, seed):
@@ -40,8 +44,8 @@ def summed_kernel(A, B):
 
 def two_parts(X, y):
     cells = AdditiveCells(X, y, dense=False, same_noise=True)
-    cells.inverse_lengths = np.full(2, INVERSE_LENGTH)
-    cells.set_basis(DenseBasis(INVERSE_LENGTH * X, None))
+    kernel = DenseKernel(np.full(2, INVERSE_LENGTH), slopes=SLOPES)
+    cells.set_basis(DenseBasis(X, kernel, None))
     return cells
 
 
@@ -92,7 +96,7 @@ def test_two_is_the_gaussian_process_with_the_summed_kernel():
     np.testing.assert_allclose(means[:, 0], summed_kernel(new, X) @ inverse @ y, atol=1e-8)
 
     # Given all parts at the training rows: the variances of three independent processes.
-    expected = AMPLITUDE - np.sum(
+    expected = np.diag(smooth_kernel(new, new)) - np.sum(
         (smooth_kernel(new, X) @ np.linalg.inv(smooth_kernel(X, X))) * smooth_kernel(new, X), axis=1
     )
     for nu, x, old in zip(NUS, new.T, X.T, strict=True):

@@ -15,6 +15,8 @@ from skbayesnn.stable.additive.noise_slopes import (
     log_density_of_scale,
     update_slopes,
 )
+from skbayesnn.stable.additive.partition import AdditiveCells
+from skbayesnn.stable.samplers.problem import Prior
 
 QUICK = {"n_warmup": 150, "n_posterior_draws": 200, "n_chains": 2, "random_state": 0}
 
@@ -39,6 +41,8 @@ def test_columns_are_standardised_and_held_beyond_the_rows():
 
 def test_the_mean_that_is_known_is_a_column():
     class Limit:
+        noise_slopes = np.array([0.7])
+
         def mean_at_rows(self, X):
             return X[:, 0] ** 2
 
@@ -52,6 +56,21 @@ def test_the_mean_that_is_known_is_a_column():
     np.testing.assert_allclose(
         basis.log_factors(X, only_last)[:, 0], np.repeat(bounded(basis.train[1, 2]), 3)
     )
+
+
+def test_chains_begin_with_the_noise_of_the_gaussian_limit():
+    rng = np.random.default_rng(0)
+    X, y, _ = growing(200, rng)
+    X = np.column_stack([3.0 * X, np.full(200, 0.3)])
+    cells = AdditiveCells(X, y, rng=rng)
+    state = cells.start(Prior(1.1, None, None, None), rng)
+    # Of log σ² twice 0.6 for each unit of the input, which is three here.
+    assert 0.25 < state.slopes[0] / X[:, 0].std() < 0.6
+    np.testing.assert_allclose(state.slopes[2:], 0.0)
+    found = np.log(state.precisions / cells.weights)
+    np.testing.assert_allclose(found, -state.log_factors)
+    eta = state.slopes @ cells.noise_basis.train
+    np.testing.assert_allclose(state.log_factors, eta / np.sqrt(1 + eta**2 / 9))
 
 
 @pytest.mark.parametrize("degrees", [2.5, np.inf])
@@ -142,7 +161,8 @@ def test_noise_that_grows_is_found_and_predicted():
     slopes = np.median(model.noise_slopes_draws_, axis=0)
     assert slopes.shape == (3,)
     assert 1.0 < slopes[0] / X[:, 0].std() < 2.2
-    assert np.abs(slopes[1:]).max() < 0.3
+    # The other input and the mean, which it makes, stand for each other: sd 0.4 or more each.
+    assert np.abs(slopes[1:]).max() < 0.5
     drawn = model.sample_y(X_new[:50], 2000, random_state=0)
     at = model.predict_distribution(X_new[:50]).cdf(np.quantile(drawn, [0.1, 0.9], axis=1).T)
     np.testing.assert_allclose(at, np.tile([0.1, 0.9], (50, 1)), atol=0.05)
