@@ -127,8 +127,8 @@ class SIPRegressor(
         Standardise the inputs internally. Without, the networks speak for themselves far from the
         rows, too, where they are too certain.
     normalize_y : bool, default=True
-        Standardise the targets internally, and clip a few extremes that would make all others look
-        the same, with a warning. All outputs are in the units of y either way.
+        Standardise the targets internally. All outputs are in the units of y either way. A few
+        extremes that would make all other targets look the same are clipped, with a warning.
     n_jobs : int or None, default=None
         Number of cores to use. None means one, unless a joblib context says otherwise. The result
         does not depend on it. Several targets, or the networks of a single one, are fitted at the

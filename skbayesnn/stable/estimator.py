@@ -121,8 +121,8 @@ class StableNNRegressor(
         normal, so inputs need a mean near zero and a scale near one. False uses them as they are,
         as the paper does; a fit warns if they are far from that.
     normalize_y : bool, default=True
-        Standardise the targets internally, and clip a few extremes that would make all others look
-        the same, with a warning. All outputs are in the units of y either way.
+        Standardise the targets internally. All outputs are in the units of y either way. A few
+        extremes that would make all other targets look the same are clipped, with a warning.
     point_estimate : {"mean", "median"}, default="median"
         Point of the predictive distribution that ``predict`` returns. For α ≤ 1 the predictive mean
         and variance do not exist far from the data; the median, the quantiles and the density

@@ -144,8 +144,8 @@ class UDNRegressor(
         values at most a quarter of a standard deviation outside. Images have one mean and one
         scale.
     normalize_y : bool, default=True
-        Standardise the targets internally, and clip a few extremes that would make all others look
-        the same, with a warning. All outputs are in the units of y either way.
+        Standardise the targets internally. All outputs are in the units of y either way. A few
+        extremes that would make all other targets look the same are clipped, with a warning.
     point_estimate : {"mean", "median"}, default="mean"
         Point of the predictive distribution that ``predict`` returns.
     n_jobs : int or None, default=None
