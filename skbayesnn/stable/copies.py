@@ -26,9 +26,9 @@ def weights_without_copies(X, y, weights):
     Examples
     --------
     >>> import numpy as np
-    >>> X, y = np.array([[0.0], [1.0], [1.0]]), np.array([0.13, 0.72, 0.72])
-    >>> weights_without_copies(X, y, np.ones(3)).round(3)
-    array([0.667, 0.667, 0.667])
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [2.0]]), np.array([0.13, 0.41, 0.72, 0.72])
+    >>> weights_without_copies(X, y, np.ones(4))
+    array([0.75, 0.75, 0.75, 0.75])
     """
     pairs = np.unique(np.column_stack([X, y]), axis=0)
     share = len(pairs) / weights.sum()
