@@ -80,8 +80,22 @@ def find_copies(X, Y, weights):
 
 
 def weights_without_copies(X, y, weights):
-    """Weights of all rows, whose sum is the number of rows that differ where there are copies.
+    """Weights of all rows, with the sum that :func:`find_copies` gives and the ratios they had.
 
-    See :func:`find_copies`; ratios of weights are as they were.
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_inputs)
+    y, weights : ndarray of shape (n,)
+
+    Returns
+    -------
+    weights : ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [2.0]]), np.array([0.13, 0.41, 0.72, 0.72])
+    >>> weights_without_copies(X, y, np.ones(4))
+    array([0.75, 0.75, 0.75, 0.75])
     """
     return weights * (find_copies(X, y, weights).weights.sum() / weights.sum())
