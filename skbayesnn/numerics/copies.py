@@ -39,7 +39,7 @@ def find_copies(X, Y, weights):
     Copies are rows that are equal in inputs and targets, and a row of weight k is k copies. They
     count as many as differ, and those with more copies still count more. But nothing changes
     where equal rows are no wonder: where targets have few values, and rows with the same inputs
-    have different ones; and where fewer than a tenth of the rows differ.
+    have different ones; and where fewer than a tenth of the rows differ, or all are equal.
 
     If r rows come after the first with their inputs, and c of them are copies, the next that comes
     where all targets were the same is taken to have it with the probability c / (r + 1).
@@ -70,32 +70,10 @@ def find_copies(X, Y, weights):
     merged = np.bincount(numbers.ravel(), weights)[order]
     rows, total = rows[order], merged.sum()
     unchanged = Copies(np.arange(len(X)), weights, 0.0)
-    if not FEW_CELLS * total <= len(rows) < total:
+    if not max(2.0, FEW_CELLS * total) <= len(rows) < total:
         return unchanged
     places = len(np.unique(X[rows], axis=0))
     if places < len(rows) and all(rounding_variance(column) > 0 for column in targets[rows].T):
         return unchanged
     chance = float((total - len(rows)) / (total - places + 1.0))
     return Copies(rows, merged * (len(rows) / total), chance)
-
-
-def weights_without_copies(X, y, weights):
-    """Weights of all rows, with the sum that :func:`find_copies` gives and the ratios they had.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, n_inputs)
-    y, weights : ndarray of shape (n,)
-
-    Returns
-    -------
-    weights : ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X, y = np.array([[0.0], [1.0], [2.0], [2.0]]), np.array([0.13, 0.41, 0.72, 0.72])
-    >>> weights_without_copies(X, y, np.ones(4))
-    array([0.75, 0.75, 0.75, 0.75])
-    """
-    return weights * (find_copies(X, y, weights).weights.sum() / weights.sum())

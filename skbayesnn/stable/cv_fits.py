@@ -14,7 +14,7 @@ from sklearn.utils.metadata_routing import process_routing
 from skbayesnn._blocks import take_rows
 from skbayesnn._validation import location_and_scale, within_limits
 from skbayesnn._warnings import warn_user
-from skbayesnn.numerics.copies import weights_without_copies
+from skbayesnn.numerics.copies import find_copies
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.stable.estimator import StableNNRegressor
 from skbayesnn.stable.posterior import convergence
@@ -34,10 +34,12 @@ class GridMember(StableNNRegressor):
         X, y, weights, location, scale = X[train], y[train], weights[train], 0.0, 1.0
         if self.normalize_y:
             y = within_limits(y, "y", weights)
+        rows, weights, _ = find_copies(X, y, weights)
+        X, y = X[rows], y[rows]
+        if self.normalize_y:
             location, scale = location_and_scale(y, "y", weights)
         rng = spawn_generators(self.random_state, self.n_chains + 1)[-1]
-        y = (y - location) / scale
-        return super()._make_partition(X, y, weights_without_copies(X, y, weights), rng)
+        return super()._make_partition(X, (y - location) / scale, weights, rng)
 
     def _make_partition(self, X, y, sample_weight, rng):
         return self._partition_given or super()._make_partition(X, y, sample_weight, rng)

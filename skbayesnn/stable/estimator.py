@@ -18,7 +18,7 @@ from skbayesnn._validation import (
     within_limits,
 )
 from skbayesnn.base import ProbabilisticRegressorMixin
-from skbayesnn.numerics.copies import weights_without_copies
+from skbayesnn.numerics.copies import find_copies
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture
@@ -345,11 +345,12 @@ class StableNNRegressor(
         X, y = X[rows], y[rows].astype(np.float64)
         if self.normalize_y:
             y = within_limits(y, "y", weights)
+        rows, weights, _ = find_copies(X, y, weights)
+        X, y = X[rows], y[rows]
         self._location, self._scale = (
             location_and_scale(y, "y", weights) if self.normalize_y else (0.0, 1.0)
         )
         standardised = (y - self._location) / self._scale
-        weights = weights_without_copies(X, standardised, weights)
         if self.warm_start and hasattr(self, "_ends"):
             check_unchanged(self, X, standardised, weights)
             partition, starts = self.cells_, deepcopy(self._ends)

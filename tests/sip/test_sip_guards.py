@@ -21,7 +21,7 @@ HARD = {
 
 
 @pytest.mark.parametrize("case", HARD)
-@pytest.mark.filterwarnings("ignore:The classifier is saturated")
+@pytest.mark.filterwarnings("ignore:The classifier is saturated", "ignore:y has 1 of 60 values")
 def test_hard_data(case):
     X, y = HARD[case](*wave(60))
     model = SIPRegressor(**SMALL, max_iter=100, random_state=0).fit(X, y)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skbayesnn import StableNNRegressor, StableNNRegressorCV
-from skbayesnn.numerics.copies import weights_without_copies
+from skbayesnn.numerics.copies import find_copies
 
 QUICK = {"n_warmup": 100, "n_posterior_draws": 200, "n_chains": 2, "random_state": 0}
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -28,19 +28,29 @@ def test_a_table_three_times_is_the_table(options):
     np.testing.assert_allclose(weighted.predict_quantiles(X), one, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("n_features", [1, 3])
+def test_weights_are_repeated_rows_to_the_last_bit(n_features):
+    X, y = noisy(40, n_features)
+    counts = np.random.default_rng(1).integers(0, 4, 40)
+    model = StableNNRegressor(**QUICK)
+    repeated = model.fit(np.repeat(X, counts, axis=0), np.repeat(y, counts)).predict_quantiles(X)
+    weighted = model.fit(X, y, sample_weight=counts).predict_quantiles(X)
+    np.testing.assert_allclose(weighted, repeated, rtol=1e-9, atol=1e-9)
+
+
 def test_ratios_stay_and_few_rows_stay_few():
     X, y = noisy(10, 2)
     weights = np.array([5.0, 1, 1, 1, 1, 1, 1, 1, 1, 7])
-    found = weights_without_copies(X, y, weights)
+    found = find_copies(X, y, weights).weights
     assert found.sum() == pytest.approx(10)
     np.testing.assert_allclose(found / found[1], weights)
-    np.testing.assert_array_equal(weights_without_copies(X, y, 0.1 * weights), 0.1 * weights)
+    np.testing.assert_array_equal(find_copies(X, y, 0.1 * weights).weights, 0.1 * weights)
 
 
 def test_counts_may_agree_by_chance():
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 2, (60, 2)).astype(float), rng.poisson(2.0, 60).astype(float)
-    np.testing.assert_array_equal(weights_without_copies(X, y, np.ones(60)), np.ones(60))
+    np.testing.assert_array_equal(find_copies(X, y, np.ones(60)).weights, np.ones(60))
 
 
 def test_folds_of_cross_validation_have_no_copies_either():

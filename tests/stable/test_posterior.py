@@ -192,7 +192,7 @@ def test_gaussian_limit_of_the_estimator_in_the_plane(n):
     rng = np.random.default_rng(n)
     # Points of a grid, some of them twice.
     X = rng.integers(-2, 3, size=(n, 2)) / 2.0
-    y = np.sin(2 * X[:, 0]) + X[:, 1]
+    y = np.sin(2 * X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=n)
     new = np.concatenate([rng.normal(size=(30, 2)), X, 100 * rng.normal(size=(5, 2))])
     model = StableNNRegressor(
         2.0,

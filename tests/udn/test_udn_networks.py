@@ -101,7 +101,8 @@ def test_callbacks_stop_a_pool_in_any_network():
     assert np.isfinite(model.predict(X)).all()
 
 
-def test_an_outlier_among_the_rows_held_out_leaves_what_was_learned_before():
+def test_an_outlier_among_the_rows_held_out_leaves_what_was_learned_before(monkeypatch):
+    monkeypatch.setattr("skbayesnn.udn.regressor.within_limits", lambda y, *_: y)
     X, y = wave(60)
     scales = np.abs(y).max()
     for row in range(60):  # until one is held out, and refitting to it cannot work

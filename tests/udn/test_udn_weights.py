@@ -66,9 +66,9 @@ def test_scales_come_from_the_training_part():
     model = UDNRegressor(**options).fit(X, Y)
     for row in range(120):
         far[:] = Y
-        far[row] += 100.0
+        far[row] += 8.0  # more would be clipped
         other = UDNRegressor(**options).fit(X, far)
-        if other._y_scale[0] < 5:
+        if other._y_scale[0] < 0.8:
             break
     assert row < 119  # some row is held out
     np.testing.assert_array_equal(other._y_scale, model._y_scale)
