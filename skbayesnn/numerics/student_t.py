@@ -11,6 +11,8 @@ from scipy.special import gammaincinv
 LEVELS = np.concatenate([[0.0], np.geomspace(1e-4, 0.1, 8), np.linspace(0.1, 1.0, 8)[1:]])
 """Where the law of p is cut; finer where p is low, which makes the tails."""
 MASSES, MIDDLES = np.diff(LEVELS), 0.5 * (LEVELS[1:] + LEVELS[:-1])
+N_HALVES = 10
+"""How often the lowest of evenly spread levels is halved."""
 
 
 def student_variances(degrees, levels=MIDDLES):
@@ -41,3 +43,47 @@ def student_variances(degrees, levels=MIDDLES):
     half = 0.5 * degrees[finite]
     variances[finite] = half / gammaincinv(half, levels[finite])
     return variances
+
+
+def with_tail(levels):
+    """Levels spread evenly, the lowest of which gives way to ever lower ones of ever less mass.
+
+    n levels say nothing of what is rarer than 1 / n, where Student's law is all tail: a mixture of
+    n Gaussians gives a row that is far outside e⁻¹⁰⁰ times its density. So the lowest n-th is
+    halved ten times.
+
+    Parameters
+    ----------
+    levels : ndarray of shape (n,)
+        (k + ½) / n for k below n, in any order.
+
+    Returns
+    -------
+    levels : ndarray of shape (n + 10,)
+    places : ndarray of int of shape (n + 10,)
+        Which of the levels given each stands for: the added ones, the lowest in turn.
+    masses : ndarray of shape (n + 10,)
+        Their sum is one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import stats
+    >>> given = (np.arange(100) + 0.5) / 100
+    >>> levels, _, masses = with_tail(given)
+    >>> exact, deviations = stats.t.logpdf(60.0, 3), np.sqrt(student_variances(3.0, levels))
+    >>> float(np.log(masses @ stats.norm.pdf(60.0, scale=deviations)) - exact).__round__(1)
+    -0.0
+    >>> plain = np.mean(stats.norm.pdf(60.0, scale=np.sqrt(student_variances(3.0, given))))
+    >>> float(np.log(plain) - exact).__round__(1)
+    -35.2
+    """
+    n = len(levels)
+    places = np.concatenate([np.arange(n), np.resize(np.argsort(levels), N_HALVES)])
+    upper = 0.5 ** np.arange(N_HALVES + 1) / n
+    lower = np.append(upper[1:], 0.0)
+    first = np.argmin(levels)
+    levels = np.append(levels, 0.5 * (upper + lower)[1:])
+    masses = np.append(np.full(n, 1.0 / n), (upper - lower)[1:])
+    levels[first], masses[first] = 0.5 * (upper + lower)[0], upper[0] - lower[0]
+    return levels, places, masses

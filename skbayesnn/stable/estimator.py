@@ -398,15 +398,15 @@ class StableNNRegressor(
         -------
         distribution : PredictiveMixture
             A mixture with one Gaussian of equal weight for each posterior draw, in the units of y.
-            It includes the noise. Away from the rows two more Gaussians are those of
-            ``extrapolation="stacked"``.
+            It includes the noise, with ten more Gaussians for the tails of Student's law. Away from
+            the rows two more are those of ``extrapolation="stacked"``.
         """
         check_is_fitted(self, "noise_variance_draws_")
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         means, variances = self.cells_.predict(self._draws, X)
-        noise = np.exp(self._draws.log_noise) * self.cells_.noise_scales(self._draws, X)
-        n_draws = noise.shape[-1]
-        law = PredictiveMixture(np.full(n_draws, 1.0 / n_draws), means, variances + noise)
+        scales, of_draw, weights = self.cells_.noise_components(self._draws, X)
+        noise = np.exp(self._draws.log_noise)[of_draw] * scales
+        law = PredictiveMixture(weights, means[:, of_draw], variances[:, of_draw] + noise)
         if self._extrapolates():
             law = self._extrapolation.stacked(law, self.cells_, self._draws, X)
         return law.scaled(float(self._location), float(self._scale))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skbayesnn.numerics.rounding import rounding_variance
-from skbayesnn.numerics.student_t import student_variances
+from skbayesnn.numerics.student_t import student_variances, with_tail
 from skbayesnn.stable.additive.axes import Axis
 from skbayesnn.stable.additive.chain import AT_FIRST, AdditiveChain, AdditiveRecord, AdditiveState
 from skbayesnn.stable.additive.dense import MAX_EXACT, DenseBasis
@@ -289,13 +289,18 @@ class AdditiveCells(Partition):
         """Of the log-variance of the noise, (n_draws, n_slopes)."""
         return draws.slopes.astype(np.float64)
 
-    def noise_scales(self, draws, X):
-        """Variance of the noise at new inputs over σ², for each draw, at its level."""
-        scales = student_variances(draws.degrees, draws.levels[:, -1])
-        return scales * np.exp(self.log_noise_factors(draws, self.inputs.scaled(X)))
+    def noise_components(self, draws, X):
+        """One a draw, at its level, and some for the tails of Student's law."""
+        levels = draws.levels[:, -1]
+        of_draw, weights = np.arange(len(levels)), np.full(len(levels), 1.0 / len(levels))
+        if np.isfinite(draws.degrees).any():
+            levels, of_draw, weights = with_tail(levels)
+        scales = student_variances(draws.degrees[of_draw], levels)
+        factors = self.log_noise_factors(draws, self.inputs.scaled(X))[:, of_draw]
+        return scales * np.exp(factors), of_draw, weights
 
     def draw_noise_scales(self, draws, X, rng):
-        """The same, drawn for each row."""
+        """Variances of the noise over σ², drawn for each row."""
         scales = student_variances(draws.degrees, rng.random((len(X), draws.degrees.size)))
         return scales * np.exp(self.log_noise_factors(draws, self.inputs.scaled(X)))
 

@@ -139,12 +139,21 @@ class Partition(ABC):
         """What convergence is judged by beside f: arrays (n_chains, n_sweeps, n_values) by name."""
 
     @abstractmethod
-    def noise_scales(self, draws, X):
-        """Variance of the noise at new inputs over σ²: to be broadcast to (n_rows, n_draws)."""
+    def noise_components(self, draws, X):
+        """Gaussians whose mixture is the noise at new inputs.
+
+        Returns
+        -------
+        scales : ndarray
+            Their variances over σ²: to be broadcast to (n_rows, n_components).
+        of_draw : ndarray of int of shape (n_components,)
+            The draw to which each belongs.
+        weights : ndarray of shape (n_components,)
+        """
 
     @abstractmethod
     def draw_noise_scales(self, draws, X, rng):
-        """The same, drawn for each row where it has a law of its own."""
+        """Variances of the noise over σ², drawn for each row where it has a law of its own."""
 
     @abstractmethod
     def noise_slopes(self, draws):
@@ -313,12 +322,13 @@ class FeaturePartition(Partition):
             for name, values in sampled.items()
         }
 
-    def noise_scales(self, draws, X):
-        """Variance of the noise at new inputs over σ²: the same for all."""
-        return np.ones(draws.alpha.size)
+    def noise_components(self, draws, X):
+        """One a draw, the same for all rows."""
+        n = draws.alpha.size
+        return np.ones(n), np.arange(n), np.full(n, 1.0 / n)
 
     def draw_noise_scales(self, draws, X, rng):
-        """The same."""
+        """The same for all rows."""
         return np.ones(draws.alpha.size)
 
     def noise_slopes(self, draws):
