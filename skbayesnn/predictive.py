@@ -377,6 +377,36 @@ def linear_pool(mixtures, weights):
     )
 
 
+def moved(mixture, onto, factor):
+    """The mixture with another mean in each row, and its distances from the mean scaled.
+
+    Parameters
+    ----------
+    mixture : PredictiveMixture
+    onto : ndarray of shape (n_samples,)
+        Means that it is to have.
+    factor : float
+        On the distances from the mean, and so on the standard deviation.
+
+    Returns
+    -------
+    moved : PredictiveMixture
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skbayesnn.predictive import PredictiveMixture, moved
+    >>> two_modes = PredictiveMixture([0.5, 0.5], [[-1.0, 1.0]], [[1.0, 3.0]])
+    >>> narrow = moved(two_modes, np.array([5.0]), 0.5)
+    >>> narrow.mean(), narrow.var()
+    (array([5.]), array([0.75]))
+    """
+    gaps = mixture.means - mixture.mean()[:, None]
+    return PredictiveMixture(
+        mixture.weights, onto[:, None] + factor * gaps, factor**2 * mixture.variances
+    )
+
+
 def _plain(a):
     """A plain array that can be written to: kernels are compiled once, for those only."""
     return np.require(a, np.float64, ["C", "W", "E"])

@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 
+from skbayesnn._validation import within_limits
 from skbayesnn.dwp.inference import Inference, SparseInference
 from skbayesnn.dwp.model import Model
 from skbayesnn.dwp.plan import make_plan
@@ -30,6 +31,8 @@ class Training:
     def _fit_rows(self, X, y, weights, labels=None):
         generators, table, chance = spawn_generators(self.random_state, 7), (X, y), 0.0
         if labels is None:
+            if self.normalize_y:
+                y = within_limits(y, "y", weights)
             rows, weights, chance = find_copies(X, y, weights)
             X, y = X[rows], y[rows]
         train_rows, held_out = slice(None), None

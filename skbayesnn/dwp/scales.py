@@ -92,7 +92,7 @@ class Scales(InputScales):
     y : ndarray of shape (n,) or (n, n_targets)
     weights : ndarray of shape (n,)
     normalize_X, normalize_y : bool
-        What is standardised, a few extremes clipped.
+        What is standardised; of inputs a few extremes are clipped.
 
     Raises
     ------
@@ -107,10 +107,6 @@ class Scales(InputScales):
         targets = y.reshape(len(y), -1)
         self.n_targets = targets.shape[1]
         self.y_offset, self.y_scale = np.zeros(self.n_targets), np.ones(self.n_targets)
-        self.y_limits = (-np.inf, np.inf)
-        if normalize_y:
-            self.y_limits = limits_of_extremes(targets, "y", weights)
-            targets = np.clip(targets, *self.y_limits)
         offset, spread = location_and_scale(targets, "y", weights)
         if normalize_y:
             self.y_offset, self.y_scale = offset, spread
@@ -127,7 +123,7 @@ class Scales(InputScales):
 
     def targets(self, y):
         """Standardised targets, (n, n_targets)."""
-        return (np.clip(y.reshape(len(y), -1), *self.y_limits) - self.y_offset) / self.y_scale
+        return (y.reshape(len(y), -1) - self.y_offset) / self.y_scale
 
     def mixtures(self, means, variances, noise):
         """Equal mixtures over draws, one a target, in the units of y.

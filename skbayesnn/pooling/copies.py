@@ -3,10 +3,8 @@
 import numpy as np
 from scipy.sparse import issparse
 
+from skbayesnn.numerics.copies import FEW_CELLS
 from skbayesnn.training.settings import copies
-
-_LEAST_SHARE = 0.1
-"""Where fewer of the rows differ, the table is one of few cells, not one with copies."""
 
 
 def distinct_rows(X, y):
@@ -39,7 +37,7 @@ def distinct_rows(X, y):
         return every
     groups = copies(table, y[:, None])
     _, first = np.unique(groups, return_index=True)
-    if len(first) < _LEAST_SHARE * len(y):
+    if len(first) < FEW_CELLS * len(y):
         return every
     return np.argsort(np.argsort(first))[groups]
 

@@ -11,8 +11,6 @@ rows moves it by little, one of 200 rows where it wants.
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from skbayesnn.predictive import PredictiveMixture
-
 _PRIOR_DEVIATION = 0.2
 _LARGEST = np.log(2.0)
 _N_STARTS = 17
@@ -55,24 +53,3 @@ def spread_factor(pools, targets, weights=None):
     found = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": _TOLERANCE})
     at = found.x if found.fun < values[best] else grid[best]
     return 1.0 if loss(0.0) <= loss(at) else float(np.exp(at))
-
-
-def spread_about_mean(mixture, factor):
-    """The mixture with its distances from its mean, row by row, times a factor.
-
-    Parameters
-    ----------
-    mixture : PredictiveMixture
-    factor : float
-        Positive.
-
-    Returns
-    -------
-    spread : PredictiveMixture
-        Of the same means.
-    """
-    if factor == 1.0:
-        return mixture
-    centres = mixture.mean()[:, None]
-    means = centres + factor * (mixture.means - centres)
-    return PredictiveMixture(mixture.weights, means, factor**2 * mixture.variances)

@@ -12,9 +12,7 @@ from sklearn.exceptions import FitFailedWarning
 from sklearn.utils.metadata_routing import process_routing
 
 from skbayesnn._blocks import take_rows
-from skbayesnn._validation import location_and_scale, within_limits
 from skbayesnn._warnings import warn_user
-from skbayesnn.numerics.copies import find_copies
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.stable.estimator import StableNNRegressor
 from skbayesnn.stable.posterior import convergence
@@ -31,13 +29,7 @@ class GridMember(StableNNRegressor):
         train = train[weights[train] > 0]
         if not train.size:
             return None
-        X, y, weights, location, scale = X[train], y[train], weights[train], 0.0, 1.0
-        if self.normalize_y:
-            y = within_limits(y, "y", weights)
-        rows, weights, _ = find_copies(X, y, weights)
-        X, y = X[rows], y[rows]
-        if self.normalize_y:
-            location, scale = location_and_scale(y, "y", weights)
+        X, y, weights, location, scale = self._prepared(X[train], y[train], weights[train])
         rng = spawn_generators(self.random_state, self.n_chains + 1)[-1]
         return super()._make_partition(X, (y - location) / scale, weights, rng)
 

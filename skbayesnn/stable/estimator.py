@@ -343,13 +343,7 @@ class StableNNRegressor(
         )
         rows, weights = check_sample_weight(sample_weight, X)
         X, y = X[rows], y[rows].astype(np.float64)
-        if self.normalize_y:
-            y = within_limits(y, "y", weights)
-        rows, weights, _ = find_copies(X, y, weights)
-        X, y = X[rows], y[rows]
-        self._location, self._scale = (
-            location_and_scale(y, "y", weights) if self.normalize_y else (0.0, 1.0)
-        )
+        X, y, weights, self._location, self._scale = self._prepared(X, y, weights)
         standardised = (y - self._location) / self._scale
         if self.warm_start and hasattr(self, "_ends"):
             check_unchanged(self, X, standardised, weights)
@@ -377,6 +371,15 @@ class StableNNRegressor(
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
         self._warn_unless_converged()
         return self
+
+    def _prepared(self, X, y, weights):
+        """Rows without copies and extremes, their targets and weights, location and scale of y."""
+        if self.normalize_y:
+            y = within_limits(y, "y", weights)
+        rows, weights, _ = find_copies(X, y, weights)
+        X, y = X[rows], y[rows]
+        location, scale = location_and_scale(y, "y", weights) if self.normalize_y else (0.0, 1.0)
+        return X, y, weights, location, scale
 
     def _make_partition(self, X, y, sample_weight, rng):
         """The cells of the scaled rows; y is standardised."""

@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError
 
-from skbayesnn.predictive import PredictiveMixture, linear_pool
+from skbayesnn.predictive import PredictiveMixture, linear_pool, moved
 from skbayesnn.training.process import GaussianProcess
 
 PARTS = (np.arange(100) + 0.5) / 100
@@ -88,35 +88,6 @@ def expected_part(logs):
     return part if part >= LEAST_PART else 0.0
 
 
-def moved(law, onto, factor):
-    """A law with another mean, and its distances from the mean scaled.
-
-    Parameters
-    ----------
-    law : PredictiveMixture
-        Of m rows.
-    onto : ndarray of shape (m,)
-        Means that it is to have.
-    factor : float
-        On its variances.
-
-    Returns
-    -------
-    law : PredictiveMixture
-
-    Examples
-    --------
-    >>> law = PredictiveMixture([0.5, 0.5], [[-1.0, 1.0]], [[1.0, 3.0]])
-    >>> law = moved(law, np.array([5.0]), 0.25)
-    >>> law.mean(), law.var()
-    (array([5.]), array([0.75]))
-    """
-    gaps = law.means - law.mean()[:, None]
-    return PredictiveMixture(
-        law.weights, onto[:, None] + np.sqrt(factor) * gaps, factor * law.variances
-    )
-
-
 class HeldOut(NamedTuple):
     """Rows of one target that a network and a process were not told of, and what they said.
 
@@ -135,15 +106,17 @@ class HeldOut(NamedTuple):
     means: np.ndarray
     law: PredictiveMixture
 
-    def errors(self, pull):
-        """Sum of the absolute, weighted, and their sum."""
-        mean = (1.0 - pull) * self.law.mean() + pull * self.means
-        return self.weights @ np.abs(self.targets - mean)
+    def mean(self, pull):
+        """Of the process, moved, (n,)."""
+        return (1.0 - pull) * self.law.mean() + pull * self.means
+
+    def error(self, pull):
+        """Weighted sum of the absolute errors of that mean."""
+        return self.weights @ np.abs(self.targets - self.mean(pull))
 
     def judged(self, pull, factor):
         """Log densities under the law of the process, moved."""
-        onto = (1.0 - pull) * self.law.mean() + pull * self.means
-        return moved(self.law, onto, factor).logpdf(self.targets)
+        return moved(self.law, self.mean(pull), np.sqrt(factor)).logpdf(self.targets)
 
 
 def best_pull(held):
@@ -158,7 +131,7 @@ def best_pull(held):
     pull : float
         One of ``PULLS``.
     """
-    errors = [sum(each.errors(pull) for each in held) for pull in PULLS]
+    errors = [sum(each.error(pull) for each in held) for pull in PULLS]
     return float(PULLS[np.argmin(errors)])
 
 
@@ -284,7 +257,7 @@ class ProcessBeside:
         law : PredictiveMixture
         """
         law, pull = self.processes[target](X), self.pulls[target]
-        return moved(law, (1.0 - pull) * law.mean() + pull * means, self.factors[target])
+        return moved(law, (1.0 - pull) * law.mean() + pull * means, np.sqrt(self.factors[target]))
 
     def replace_draws(self, draws, X, means, generator):
         """Put functions of the process, with noise, in place of its part of the draws.

@@ -8,7 +8,7 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import norm
 
 from skbayesnn.gaussian_process import evidence
-from skbayesnn.predictive import PredictiveMixture
+from skbayesnn.predictive import PredictiveMixture, moved
 from skbayesnn.training.beside import (
     LOG_FACTOR_STEP,
     HeldOut,
@@ -17,7 +17,6 @@ from skbayesnn.training.beside import (
     best_pull,
     expected_part,
     log_chances,
-    moved,
     pooled,
 )
 
@@ -83,7 +82,7 @@ def test_a_moved_law_has_other_distances_from_another_mean(rng):
     weights = rng.dirichlet(np.ones(3), size=5)
     law = PredictiveMixture(weights, rng.normal(size=(5, 3)), rng.uniform(1, 2, size=(5, 3)))
     onto = rng.normal(size=5)
-    found = moved(law, onto, 0.25)
+    found = moved(law, onto, 0.5)
     at = rng.normal(size=5)
     np.testing.assert_allclose(found.cdf(onto + 0.5 * (at - law.mean())), law.cdf(at), rtol=1e-10)
 
