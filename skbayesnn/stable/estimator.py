@@ -207,7 +207,8 @@ class StableNNRegressor(
     tables of one input and eight seeds, they cover 0.92 to 1.00 in gaps and 0.61 to 1.00 beyond the
     rows, 0.22 to 0.89 there with ``extrapolation="posterior"``.
 
-    Additive cells: neighbouring values of an input with more than 5000 distinct values are grouped.
+    Additive cells: neighbouring values of an input with more than 5000 distinct values are grouped,
+    and with more than 20 inputs those of one with more than 100,000 over their number.
     Dense units are exact up to 2000 rows. Above, they have 1000 landmarks, fewer from 6000 rows on,
     and 300 from 20,000 rows on. Their length scales are found first, by the evidence of the
     Gaussian limit of the whole model on up to 600 rows, and then held fixed. So is how the smooth

@@ -10,7 +10,7 @@ correlations of the rows, W their weights and r the noise variance over that of 
     y = μ + s z,    z ~ N(0, (C + r W⁻¹) τ / (1 + r)),    τ ~ IG(1, 1),
 
 which for all r needs one eigendecomposition of W^(1/2) C W^(1/2) a length. Rows near each other say
-little of how large a function becomes elsewhere, so a quarter of the probability has nine times the
+little of how large a function becomes elsewhere, so a tenth of the probability has 25 times the
 variance of the function. Not in the paper.
 """
 
@@ -35,7 +35,7 @@ LEAST_PROBABILITY = 1e-3
 SWITCH = 0.1
 """Distance from the rows, in excess of that between them and over their spread, where this law has
 a probability of 1 − 1/e."""
-SHARES, FACTORS = np.array([0.75, 0.25]), np.array([1.0, 9.0])
+SHARES, FACTORS = np.array([0.9, 0.1]), np.array([1.0, 25.0])
 """Parts of the law, and what the variance of the function is multiplied by in them."""
 
 

@@ -241,8 +241,8 @@ class UDNRegressor(
     of the median distance of the rows from their medians. Both use normalised inputs, with up to
     twenty inputs multiplied by the slopes of the predicted mean, relative to the largest slope: an
     input that does nothing may leave its range. The process is given up to 400 rows, and is
-    averaged over the posterior of its length and noise (``skbayesnn.training.unseen``). A quarter
-    of its probability has nine times the variance of the function. With ``normalize_X=False`` none
+    averaged over the posterior of its length and noise (``skbayesnn.training.unseen``). A tenth
+    of its probability has 25 times the variance of the function. With ``normalize_X=False`` none
     of this is done and inputs are not compressed, because layers of your own may know how the
     function continues.
 

@@ -25,8 +25,15 @@ from skbayesnn.stable.samplers.scales import log_noise_prior, propose_log_noise
 
 _MAX_LOG_OUTER = 25.0
 
-MAX_VALUES = 5000
-"""Of more distinct values neighbours are taken together: f_k is then one number for each run."""
+MAX_VALUES, MAX_ALL_VALUES, LEAST_VALUES = 5000, 100_000, 20
+"""Of more distinct values neighbours are taken together: f_k is then one number for each run. The
+first is for one input; all inputs together have at most the second, unless that leaves less than
+the third for each, since every draw has a number for each value."""
+
+
+def most_values(n_inputs):
+    """Up to how many distinct values of an input f_k has a number for each."""
+    return min(MAX_VALUES, max(LEAST_VALUES, MAX_ALL_VALUES // n_inputs))
 
 
 class Axis:
@@ -36,20 +43,22 @@ class Axis:
     ----------
     x : ndarray of shape (n,)
         Scaled input.
+    most : int
+        See :func:`most_values`.
 
     Attributes
     ----------
     cells : LineCells
-        Of the distinct values; where there are more than :data:`MAX_VALUES`, of the middle one of
-        each run of neighbours.
+        Of the distinct values; where there are more than the most, of the middle one of each run
+        of neighbours.
     index : ndarray of int32, shape (n,)
         The place of each row among them.
     """
 
-    def __init__(self, x):
+    def __init__(self, x, most):
         values, index = np.unique(x, return_inverse=True)
-        if values.size > MAX_VALUES:
-            run = np.arange(values.size) * MAX_VALUES // values.size
+        if values.size > most:
+            run = np.arange(values.size) * most // values.size
             starts = np.flatnonzero(np.diff(run, prepend=-1))
             ends = np.append(starts[1:], values.size)
             values, index = values[(starts + ends) // 2], run[index]

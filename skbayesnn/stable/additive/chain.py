@@ -33,11 +33,12 @@ from skbayesnn.stable.samplers.hyper import ALPHAS
 from skbayesnn.stable.samplers.scales import draw_log_noise, log_half_cauchy
 
 _SWEEPS_A_JOINT_DRAW = 4
-# Up to so many axes have their turn in every sweep. Of more these do that vary most in the
-# warm-up, and each other one with this probability: fixed thereafter, so that sweeps stay valid.
-_ALWAYS, _NOW_AND_THEN = 20, 0.25
-# During the warm-up, where nothing is known yet.
-AT_FIRST = 0.2
+AT_A_TIME = 20
+"""Up to so many axes have their turn in every sweep. Of more, so many do on average in the warm-up,
+and thereafter those that varied most in it. Each other one then has its turn with a probability
+that is held, so that sweeps stay valid."""
+# That probability, at most; where it is less, the others have as many turns as those together.
+_NOW_AND_THEN = 0.25
 # How much a sweep of the warm-up counts in what is known.
 _LEARNING = 0.02
 # Largest variance of a weight over that of the noise at which sums keep enough digits.
@@ -93,6 +94,20 @@ class AdditiveState:
     spreads: np.ndarray
     n_sweeps: int = 0
     n_failed: int = 0
+
+
+def log_nu_change(typical, alpha, other):
+    """What keeps the typical v of each axis where α changes to another: to be added to log ν.
+
+    E log v = log ν + 2/α E log q + γ (2/α - 1), with γ Euler's constant.
+
+    Parameters
+    ----------
+    typical : ndarray of shape (n_axes,)
+        E log q.
+    alpha, other : float
+    """
+    return (2.0 / alpha - 2.0 / other) * (typical + _EULER)
 
 
 _OF_SWEEPS = "f", "parts", "log_nu", "log_factors", "numbers"
@@ -202,7 +217,7 @@ class AdditiveChain:
             self.sweep_once(slopes=sweep >= 0 or 2 * sweep >= self._first_sweep)
             if sweep >= 0:
                 self.record.write(sweep, self.state, self.fit)
-            elif len(self.partition.axes) > _ALWAYS:
+            elif len(self.partition.axes) > AT_A_TIME:
                 self._learn_chances(last=sweep == -1)
 
     def sweep_once(self, slopes=True):
@@ -233,8 +248,8 @@ class AdditiveChain:
         squares = np.add.reduceat((state.f - np.repeat(means, sizes)) ** 2, partition.starts)
         state.spreads += _LEARNING * (squares / sizes - state.spreads)
         if last:
-            state.chances[:] = _NOW_AND_THEN
-            state.chances[np.argsort(-state.spreads, kind="stable")[:_ALWAYS]] = 1.0
+            state.chances[:] = min(_NOW_AND_THEN, AT_A_TIME / sizes.size)
+            state.chances[np.argsort(-state.spreads, kind="stable")[:AT_A_TIME]] = 1.0
 
     def sum_up(self):
         """The sum of all parts at the rows."""
@@ -254,7 +269,7 @@ class AdditiveChain:
     def _update_axes(self):
         partition, state, prior = self.partition, self.state, self.prior
         order = self.rng.permutation(len(partition.axes))
-        if order.size > _ALWAYS:
+        if order.size > AT_A_TIME:
             order = order[self.rng.random(order.size) < state.chances[order]]
         a = state.alpha / 2.0 if state.alpha < 2.0 else 0.5
         width = max(1.0, np.pi * np.sqrt((1.0 / a**2 - 1.0) / 6.0))
@@ -282,8 +297,7 @@ class AdditiveChain:
             return
         alpha, log_nu = float(ALPHAS[i]), state.log_nu
         if self.prior.nu is None and rng.random() < 0.7:
-            # E log s = γ (2/α - 1), with γ Euler's constant.
-            log_nu = log_nu + (2.0 / state.alpha - 2.0 / alpha) * (partition.typical + _EULER)
+            log_nu = log_nu + log_nu_change(partition.typical, state.alpha, alpha)
         old, new = (
             log_prior_of_variances(
                 state.log_variances, partition.log_masses, partition.starts, nu, index,

@@ -14,8 +14,14 @@ import numpy as np
 
 from skbayesnn.numerics.rounding import rounding_variance
 from skbayesnn.numerics.student_t import student_variances, with_tail
-from skbayesnn.stable.additive.axes import Axis
-from skbayesnn.stable.additive.chain import AT_FIRST, AdditiveChain, AdditiveRecord, AdditiveState
+from skbayesnn.stable.additive.axes import Axis, most_values
+from skbayesnn.stable.additive.chain import (
+    AT_A_TIME,
+    AdditiveChain,
+    AdditiveRecord,
+    AdditiveState,
+    log_nu_change,
+)
 from skbayesnn.stable.additive.dense import MAX_EXACT, DenseBasis
 from skbayesnn.stable.additive.noise import DEGREES
 from skbayesnn.stable.additive.noise_slopes import NoiseBasis, bounded
@@ -23,7 +29,7 @@ from skbayesnn.stable.additive.prediction import (
     draw_given_parts,
     moments_given_parts,
 )
-from skbayesnn.stable.additive.scales import fit_gaussian_limit
+from skbayesnn.stable.additive.scales import fit_gaussian_limit, log_crowd
 from skbayesnn.stable.partitions.base import AS_IT_IS, Partition
 from skbayesnn.stable.samplers.hyper import ALPHAS
 
@@ -73,11 +79,6 @@ def _distinct(rows, y, sample_weight):
     return np.ascontiguousarray(pairs[:, :-1]), pairs[:, -1].copy(), weights.astype(np.float64)
 
 
-SCALES_OF_ONE = 3
-"""Inputs up to which the prior of each ν_k has the scale one; of more the scale is such that the
-sum of all f_k is as large, a priori, as that of so many."""
-
-
 class AdditiveCells(Partition):
     """Axis units and dense units on the rows of a table.
 
@@ -109,7 +110,9 @@ class AdditiveCells(Partition):
     starts, ends : ndarray of int, shape (n_axes,)
         Where each axis has its values in arrays of all, one after the other.
     log_crowd : float
-        The prior of each ν_k is a half-Cauchy law of the scale exp(-2/α log_crowd).
+        See :func:`~skbayesnn.stable.additive.scales.log_crowd`.
+    first_log_nu : ndarray of shape (n_axes,) or None
+        What the evidence found where α is two; chains begin about it.
     joint : bool
         Whether all parts are drawn at once now and then.
     """
@@ -126,7 +129,7 @@ class AdditiveCells(Partition):
         self.n_rows = float(self.weights.sum())
         rounding = rounding_variance(self.y)
         self.least_log_noise = np.log(rounding) if rounding else -np.inf
-        self.axes = [Axis(x) for x in self.rows.T]
+        self.axes = [Axis(x, most_values(self.rows.shape[1])) for x in self.rows.T]
         self.index = np.stack([axis.index for axis in self.axes])
         sizes = np.array([axis.cells.x.size for axis in self.axes])
         self.ends = np.cumsum(sizes)
@@ -135,15 +138,17 @@ class AdditiveCells(Partition):
         # The mean of log q under the masses, for each axis: that of a typical cell.
         masses = (axis.cells.log_masses for axis in self.axes)
         self.typical = np.array([np.exp(q) @ q for q in masses])
-        self.log_crowd = float(np.log(max(1.0, len(self.axes) / SCALES_OF_ONE)))
+        self.log_crowd = log_crowd(len(self.axes))
         self.joint = self.y.size <= MAX_JOINT
         self.basis, self.n_basis, limit = None, 0, None
+        self.first_log_nu = None
         if dense:
             # Between landmarks a rough process is not what they know of it.
             limit = fit_gaussian_limit(
                 self.rows, self.y, self.weights, rng, may_be_rough=self.y.size <= MAX_EXACT
             )
             self.set_basis(DenseBasis(self.rows, limit.kernel, rng))
+            self.first_log_nu = limit.log_nus
         self.set_noise_basis(None if same_noise else NoiseBasis(self.rows, self.weights, limit))
 
     def set_basis(self, basis):
@@ -183,11 +188,13 @@ class AdditiveCells(Partition):
         """A random state, spread wide so that R-hat means something."""
         n_axes = len(self.axes)
         alpha = float(rng.choice(ALPHAS)) if prior.alpha is None else prior.alpha
-        log_nu = (
-            rng.normal(-2.0, 1.0, n_axes) - 2.0 / alpha * self.log_crowd
-            if prior.nu is None
-            else np.full(n_axes, np.log(prior.nu))
-        )
+        if prior.nu is not None:
+            log_nu = np.full(n_axes, np.log(prior.nu))
+        elif self.first_log_nu is not None:
+            middle = self.first_log_nu + log_nu_change(self.typical, 2.0, alpha)
+            log_nu = middle + rng.normal(size=n_axes)
+        else:
+            log_nu = rng.normal(-2.0, 1.0, n_axes) - 2.0 / alpha * self.log_crowd
         log_noise = prior.log_noise
         if log_noise is None:
             log_noise = max(rng.uniform(-4.0, 0.0), self.least_log_noise)
@@ -213,7 +220,7 @@ class AdditiveCells(Partition):
             log_local=np.zeros(self.n_slopes),
             log_tau=rng.normal(-2.0, 1.0) if self.n_slopes else 0.0,
             log_factors=log_factors,
-            chances=np.full(n_axes, AT_FIRST),
+            chances=np.full(n_axes, min(1.0, AT_A_TIME / n_axes)),
             spreads=np.zeros(n_axes),
         )
 

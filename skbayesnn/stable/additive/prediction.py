@@ -24,9 +24,10 @@ MAX_JOINT_ROWS = 5000
 rows leave of their covariance take seconds up to there, and beyond minutes and gigabytes."""
 
 _NEGLECTED = 1e-2
-"""Where the steps of all inputs together have less than this share of the noise's variance, they
-are split at the mean of their law, which keeps their second moment. Of 300 rows with 100 inputs the
-log density of a new row changed by 0.0013 at most, and on average by less than 0.0001."""
+"""Where a step has less than this share of the noise's variance, over the root of the number of
+inputs, it is split at the mean of its law, which keeps its second moment; errors of different
+inputs are independent. Of 300 rows with 100 inputs the log density of a new row changed by 0.006 at
+most, with a deviation of 0.001, and on average by less than 0.0001."""
 
 
 def axis_moments(cells, f, log_variances, log_scales, alpha, x, levels, log_least=-inf):
@@ -118,9 +119,9 @@ def smooth_moments(partition, draws, X):
 def moments_given_parts(partition, draws, X):
     """Means and variances (n_rows, n_draws) of f at scaled rows."""
     means, variances = np.zeros((2, len(X), draws.alpha.size))
-    # Neglected in all inputs together: this share of the noise's variance where it is least.
+    # Where the noise is least.
     least_noise = draws.log_noise + partition.log_noise_factors(draws, X).min(axis=0)
-    log_least = least_noise + np.log(_NEGLECTED / X.shape[1])
+    log_least = least_noise + np.log(_NEGLECTED / np.sqrt(X.shape[1]))
     for k, x in enumerate(X.T):
         found = effect_moments(partition, draws, k, x, log_least)
         means += found[0]

@@ -8,10 +8,13 @@ k the kernel of the dense units, θ_k the angle between (1, x_k) and (1, x_k'). 
 fitted at once, so that the length scales answer for what axis units leave over and not for
 all of y, and k is not large where it is the noise that is (b is that of
 :mod:`~skbayesnn.stable.additive.noise_slopes`). First k and the noise are the same everywhere, and
-k is not rough; what all parameters find is taken only if the log-evidence gains more than there are
-of them. The length scales and the roughness of k, and where it is how large, are then held, while
-the chains sample everything else. So is the mean of y that this Gaussian process has at each row,
-given all others: the noise may depend on it (:mod:`~skbayesnn.stable.additive.noise_slopes`).
+k is not rough. That search begins twice, where every input matters much by itself and where all
+matter much together: from the first alone it would end, with a hundred inputs of which few matter,
+where rows tell nothing of each other. What all parameters find is taken only if the log-evidence
+gains more than there are of them. The length scales and the roughness of k, and where it is how
+large, are then held, while the chains sample everything else. So is the mean of y that this
+Gaussian process has at each row, given all others: the noise may depend on it
+(:mod:`~skbayesnn.stable.additive.noise_slopes`).
 """
 
 import numpy as np
@@ -21,9 +24,9 @@ from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
 
 from skbayesnn._warnings import warn_user
+from skbayesnn.numerics.jit import kernel
 from skbayesnn.stable.additive.dense_kernel import DenseKernel, log_squared_factors, radial
 from skbayesnn.stable.gaussian_evidence import by_log_scales, inverse_of, minus_log_evidence
-from skbayesnn.stable.samplers.line import arc
 
 MAX_ROWS = 600
 """Of more rows a random part is used: an evaluation costs O(n³)."""
@@ -38,13 +41,62 @@ _MAX_SLOPE = 20.0
 # Where the search for the roughness begins; at zero it would have to go along an edge.
 _SOME_ROUGHNESS = 0.05
 
+SCALES_OF_ONE = 3
+"""Inputs up to which the prior of each ν_k has the scale one; of more the scale is such that the
+sum of all f_k is as large, a priori, as that of so many."""
 
-def axis_kernel(a, b):
-    """1 - 2θ/π for all pairs of values of an input, (n_a, n_b)."""
-    return 1.0 - 2.0 * arc(np.minimum.outer(a, b), np.maximum.outer(a, b))
+
+def log_crowd(n_inputs):
+    """The prior of each ν_k is a half-Cauchy law of the scale exp(-2/α times this)."""
+    return float(np.log(max(1.0, n_inputs / SCALES_OF_ONE)))
 
 
-def negative_log_posterior(parameters, X, axes, y, weights):
+def on_circle(X):
+    """Angles of (1, x_k) over π, for all inputs of all rows: θ_k/π is the distance of two."""
+    return np.arctan(X) / np.pi
+
+
+def axes_covariance(nus, a, b):
+    """Σ_k ν_k (1 - 2θ_k/π) of all pairs of rows.
+
+    Parameters
+    ----------
+    nus : ndarray of shape (n_features,)
+    a, b : ndarray of shape (n_a, n_features) and (n_b, n_features)
+        From :func:`on_circle`.
+
+    Returns
+    -------
+    covariance : ndarray of shape (n_a, n_b)
+    """
+    return nus.sum() - 2.0 * cdist(nus * a, nus * b, "cityblock")
+
+
+@kernel
+def sums_of_distances(weights, angles):
+    """For each input the weighted sum of the distances of all pairs of rows.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n, n)
+        Symmetric.
+    angles : ndarray of shape (n_features, n)
+
+    Returns
+    -------
+    sums : ndarray of shape (n_features,)
+    """
+    sums = np.zeros(len(angles))
+    for k in range(len(angles)):
+        for i in range(len(weights)):
+            row = 0.0
+            for j in range(i):
+                row += weights[i, j] * abs(angles[k, i] - angles[k, j])
+            sums[k] += 2.0 * row
+    return sums
+
+
+def negative_log_posterior(parameters, X, angles, y, weights):
     """Minus the log-evidence and log-prior of the Gaussian limit, and its gradient.
 
     Parameters
@@ -53,8 +105,8 @@ def negative_log_posterior(parameters, X, axes, y, weights):
         Logarithms of the inverse length scales, of the ν's, of a and of σ²; the slopes γ of k and δ
         of the noise; the roughness.
     X : ndarray of shape (n, n_features)
-    axes : ndarray of shape (n_features, n, n)
-        From :func:`axis_kernel`.
+    angles : ndarray of shape (n, n_features)
+        From :func:`on_circle`.
     y, weights : ndarray of shape (n,)
 
     Returns
@@ -73,11 +125,12 @@ def negative_log_posterior(parameters, X, axes, y, weights):
     dense, slope, by_roughness = radial(cdist(scaled, scaled, "sqeuclidean"), parameters[-1])
     products = a * np.outer(factors, factors)
     dense *= products
-    covariance = dense + np.tensordot(nus, axes, 1)
+    covariance = dense + axes_covariance(nus, angles, angles)
     covariance.flat[:: len(y) + 1] += noises
     value, by_covariance = minus_log_evidence(covariance, y)
     gradient = np.empty_like(parameters)
-    gradient[p : 2 * p] = nus * (axes.reshape(p, -1) @ by_covariance.ravel())
+    distances = sums_of_distances(by_covariance, np.ascontiguousarray(angles.T))
+    gradient[p : 2 * p] = nus * (by_covariance.sum() - 2.0 * distances)
     by_noises = np.diag(by_covariance) * noises
     gradient[2 * p + 1] = by_noises.sum()
     gradient[3 * p + 2 : -1] = X.T @ (by_log_noises * by_noises)
@@ -95,8 +148,9 @@ def negative_log_posterior(parameters, X, axes, y, weights):
     logs = parameters[:p] + np.log(p)
     value += np.logaddexp(logs, -logs).sum()
     gradient[:p] += np.tanh(logs)
-    # Half-Cauchy variances.
-    logs = parameters[p : 2 * p + 2]
+    # Half-Cauchy variances; those of the axes are the chains' own.
+    logs = parameters[p : 2 * p + 2].copy()
+    logs[:p] += log_crowd(p)
     value += np.logaddexp(logs, -logs).sum()
     gradient[p : 2 * p + 2] += np.tanh(logs)
     # Normal slopes, such that x'γ and x'δ are standard normal where the inputs are.
@@ -123,6 +177,8 @@ class GaussianLimit:
     Attributes
     ----------
     kernel : DenseKernel
+    log_nus : ndarray of shape (n_features,)
+        log ν.
     noise_slopes : ndarray of shape (n_features,)
         δ.
     """
@@ -133,8 +189,9 @@ class GaussianLimit:
         self.kernel = DenseKernel(
             np.exp(parameters[:p]), float(parameters[-1]), parameters[2 * p + 2 : 3 * p + 2], edges
         )
-        self._nus, self._amplitude = variances[:-2], variances[-2]
-        self._X, self._rows = X, rows
+        self.log_nus = parameters[p : 2 * p]
+        self._amplitude = variances[-2]
+        self._X, self._angles, self._rows = X, on_circle(X), rows
         covariance = self._covariance(X)
         self.noise_slopes = parameters[3 * p + 2 : -1]
         h = log_squared_factors(X, self.noise_slopes)[0]
@@ -147,8 +204,7 @@ class GaussianLimit:
 
     def _covariance(self, X):
         covariance = self._amplitude * self.kernel(X, self._X)
-        for nu, a, b in zip(self._nus, X.T, self._X.T, strict=True):
-            covariance += nu * axis_kernel(a, b)
+        covariance += axes_covariance(np.exp(self.log_nus), on_circle(X), self._angles)
         return covariance
 
     def mean(self, X):
@@ -192,7 +248,7 @@ def fit_gaussian_limit(X, y, weights, rng, may_be_rough=True):
         rows = rng.choice(len(y), MAX_ROWS, replace=False)
         X, y, weights = X[rows], y[rows], weights[rows]
     p = X.shape[1]
-    data = X, np.stack([axis_kernel(x, x) for x in X.T]), y, weights
+    data = X, on_circle(X), y, weights
     bounds = [(-_LOG_BOUND, _LOG_BOUND)] * p + [_LOG_VARIANCE_BOUNDS] * (p + 2)
     none = np.zeros(2 * p + 1)
 
@@ -201,8 +257,13 @@ def fit_gaussian_limit(X, y, weights, rng, may_be_rough=True):
         value, gradient = negative_log_posterior(np.append(parameters, none), *data)
         return value, gradient[: -2 * p - 1]
 
-    start = np.concatenate([np.full(p, -0.5), np.full(p, -2.0), [0.0, -2.0]])
-    found = _search(alike, start, bounds, _MAX_ITERATIONS)
+    # Of one input both starts are the same.
+    found = []
+    for few in sorted({0.0, np.log(p)}):
+        lengths, nus = np.full(p, -0.5 - 0.5 * few), np.full(p, -2.0 - few)
+        start = np.concatenate([lengths, nus, [0.0, -2.0]])
+        found.append(_search(alike, start, bounds, _MAX_ITERATIONS))
+    found = min(found, key=lambda search: search.fun)
     # Roughness would have to go along an edge from zero.
     roughness = (_SOME_ROUGHNESS, 1.0) if may_be_rough else (0.0, 0.0)
     start = np.concatenate([found.x, none[:-1], roughness[:1]])

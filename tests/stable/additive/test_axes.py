@@ -6,26 +6,34 @@ from scipy.optimize import approx_fprime
 from scipy.spatial.distance import cdist
 
 from skbayesnn.numerics.stable_laws import log_density_by_quadrature, positive_stable_table
-from skbayesnn.stable.additive import axes
 from skbayesnn.stable.additive.axes import (
     Axis,
     log_prior_of_variances,
+    most_values,
     move_levels,
 )
 from skbayesnn.stable.additive.dense_kernel import DenseKernel
 from skbayesnn.stable.additive.scales import (
     GaussianLimit,
-    axis_kernel,
+    axes_covariance,
     fit_gaussian_limit,
     negative_log_posterior,
+    on_circle,
+    sums_of_distances,
 )
 from skbayesnn.stable.samplers.scales import log_half_cauchy
 
 
-def test_many_values_are_taken_in_runs(monkeypatch):
-    monkeypatch.setattr(axes, "MAX_VALUES", 7)
+@pytest.mark.parametrize(
+    ("n_inputs", "most"), [(1, 5000), (20, 5000), (50, 2000), (1000, 100), (10**6, 20)]
+)
+def test_all_inputs_together_have_a_bounded_number_of_values(n_inputs, most):
+    assert most_values(n_inputs) == most
+
+
+def test_many_values_are_taken_in_runs():
     x = np.random.default_rng(0).normal(size=40)
-    axis = Axis(x)
+    axis = Axis(x, 7)
     assert axis.cells.x.size == 7
     assert (np.diff(axis.cells.x) > 0).all()
     order = np.argsort(x)
@@ -72,16 +80,46 @@ def test_prior_of_all_scales():
     np.testing.assert_allclose(found, log_density_by_quadrature(t, 0.7).sum(), rtol=1e-7)
 
 
+def test_covariance_of_axis_units_is_that_of_sign_units():
+    """E sgn(w'(1, x)) sgn(w'(1, x')) = 1 - 2θ/π for Gaussian w."""
+    rng = np.random.default_rng(9)
+    X, nus = rng.normal(size=(4, 2)), np.array([0.7, 0.2])
+    w = rng.standard_normal((200_000, 2))
+    units = [np.sign(w[:, :1] + w[:, 1:] * x) for x in X.T]
+    brute = sum(nu * unit.T @ unit / len(w) for nu, unit in zip(nus, units, strict=True))
+    # Four standard errors of a mean of signs.
+    found = axes_covariance(nus, on_circle(X), on_circle(X))
+    np.testing.assert_allclose(found, brute, atol=4.0 * nus.sum() / np.sqrt(len(w)))
+
+
+def test_sums_of_distances():
+    rng = np.random.default_rng(8)
+    angles, weights = rng.normal(size=(3, 6)), rng.normal(size=(6, 6))
+    weights += weights.T
+    brute = np.abs(angles[:, :, None] - angles[:, None, :]) * weights
+    np.testing.assert_allclose(sums_of_distances(weights, angles), brute.sum(axis=(1, 2)))
+
+
+def test_of_many_inputs_the_evidence_finds_the_few_that_matter():
+    """Two inputs with an effect together, one with its own, and 57 with none."""
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(150, 60))
+    y = np.sin(X[:, 0]) * X[:, 1] + X[:, 2] + 0.1 * rng.standard_normal(150)
+    limit = fit_gaussian_limit(X, (y - y.mean()) / y.std(), np.ones(150), rng)
+    scales = limit.kernel.inverse_lengths
+    assert scales[:3].min() > 5.0 * scales[3:].max()
+
+
 @pytest.mark.parametrize("roughness", [0.0, 0.3])
 def test_gradient_of_the_gaussian_limit(roughness):
     rng = np.random.default_rng(2)
     X, y = rng.normal(size=(15, 2)), rng.normal(size=15)
-    kernels = np.stack([axis_kernel(x, x) for x in X.T])
+    angles = on_circle(X)
     parameters = np.concatenate([rng.normal(-1, 0.5, 6), rng.normal(size=4), [roughness]])
     weights = rng.exponential(size=15)
-    _, gradient = negative_log_posterior(parameters, X, kernels, y, weights)
+    _, gradient = negative_log_posterior(parameters, X, angles, y, weights)
     numerical = approx_fprime(
-        parameters, lambda p: negative_log_posterior(p, X, kernels, y, weights)[0], 1e-6
+        parameters, lambda p: negative_log_posterior(p, X, angles, y, weights)[0], 1e-6
     )
     np.testing.assert_allclose(gradient, numerical, atol=1e-4)
 

@@ -121,7 +121,7 @@ def test_sweeps_leave_the_prior_as_it_is(case, monkeypatch):
     monkeypatch.setattr(chain_module, "ALPHAS", alphas)
     monkeypatch.setattr(chain_module, "_SWEEPS_A_JOINT_DRAW", 2)
     if case == "an axis now and then":
-        monkeypatch.setattr(chain_module, "_ALWAYS", 1)
+        monkeypatch.setattr(chain_module, "AT_A_TIME", 1)
     rng = np.random.default_rng(1)
     # Ties in one input, one value in another.
     X = np.column_stack([rng.integers(0, 3, 8) - 1.0, rng.normal(size=8), np.full(8, 0.3)])

@@ -221,4 +221,6 @@ def test_small_steps_are_split_at_their_mean():
     assert (change > 0).any()
     assert (change**2 + np.abs(variances - exact[1]) < 0.01 * noise).all()
     total = [m.var(axis=1) + v.mean(axis=1) for m, v in ((means, variances), exact)]
-    np.testing.assert_allclose(total[0], total[1], atol=2e-3 * noise.mean())
+    # Of 400 draws; the variance keeps its mean, and half a per cent of that of the noise moves a
+    # log density by 0.0025 at most.
+    np.testing.assert_allclose(total[0], total[1], atol=5e-3 * noise.mean())
