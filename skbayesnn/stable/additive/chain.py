@@ -30,7 +30,8 @@ from skbayesnn.stable.additive.noise import DEGREES, log_constants, update_noise
 from skbayesnn.stable.additive.noise_slopes import bounded, expected_moves, update_slopes
 from skbayesnn.stable.additive.outliers import N_ROWS, move_precisions
 from skbayesnn.stable.samplers.hyper import ALPHAS
-from skbayesnn.stable.samplers.scales import draw_log_noise, log_half_cauchy
+from skbayesnn.stable.samplers.line import MAX_LOG_VARIANCE
+from skbayesnn.stable.samplers.scales import draw_log_noise, log_half_cauchy, log_noise_prior
 
 _SWEEPS_A_JOINT_DRAW = 4
 AT_A_TIME = 20
@@ -44,6 +45,8 @@ _LEARNING = 0.02
 # Largest variance of a weight over that of the noise at which sums keep enough digits.
 _MAX_LOG_RATIO = 25.0
 _MOVES = 3
+# Of the steps of sizes: logarithms of their deviations are spread evenly.
+_LOG_SIZE_STEPS = log(0.02), log(1.0)
 _EULER = 0.5772156649015329
 _draw_log_noise = kernel(draw_log_noise)
 
@@ -330,11 +333,46 @@ class AdditiveChain:
                     ConvergenceWarning,
                 )
             return
+        covariance = self._move_sizes(covariance)
         if state.degrees < np.inf:
             self._move_precisions(covariance)
         state.f, state.theta = parts_given_variances(partition, covariance, partition.y, self.rng)
         if partition.basis is not None:
             state.g = partition.basis.values(state.theta)
+
+    def _move_sizes(self, covariance):
+        """A Metropolis step of the sizes of all f_k, of g and of the noise, parts integrated out.
+
+        The scales s stay: all v are multiplied by what all ν_k are.
+        """
+        partition, state, prior, rng = self.partition, self.state, self.prior, self.rng
+        free = prior.nu is None, partition.basis is not None, prior.log_noise is None
+        steps = np.where(free, rng.normal(size=3), 0.0) * exp(rng.uniform(*_LOG_SIZE_STEPS))
+        log_nu, log_amplitude = state.log_nu + steps[0], state.log_amplitude + steps[1]
+        log_noise = state.log_noise + steps[2]
+        least_noise, top = log_noise + state.log_factors.min(), state.log_variances.max()
+        if free[2] and log_noise < self.least_log_noise:
+            return covariance
+        # Beyond this there are no joint draws, and beyond the other C is not what v say.
+        if max(top, top + steps[0]) > min(least_noise + _MAX_LOG_RATIO, MAX_LOG_VARIANCE):
+            return covariance
+        try:
+            other = covariance.resized(*steps)
+        except LinAlgError:
+            return covariance
+        crowd = 2.0 / state.alpha * partition.log_crowd
+        log_ratio = (
+            other.log_density(partition.y) - covariance.log_density(partition.y)
+            + sum(log_half_cauchy(x + crowd) for x in log_nu)
+            - sum(log_half_cauchy(x + crowd) for x in state.log_nu)
+            + log_half_cauchy(log_amplitude) - log_half_cauchy(state.log_amplitude)
+            + log_noise_prior(log_noise) - log_noise_prior(state.log_noise)
+        )  # fmt: skip
+        if -rng.standard_exponential() >= log_ratio:
+            return covariance
+        state.log_nu, state.log_variances = log_nu, state.log_variances + steps[0]
+        state.log_amplitude, state.log_noise = log_amplitude, log_noise
+        return other
 
     def _move_precisions(self, covariance):
         """Draw the precisions of some rows, all parts integrated out."""

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from kernels import arc_cosine_kernel
+from scipy.stats import multivariate_normal
 from sklearn.gaussian_process.kernels import Matern
 
 from skbayesnn.stable.additive.dense import DenseBasis
@@ -121,6 +122,20 @@ def test_two_is_the_gaussian_process_with_the_summed_kernel():
         joint += nu * arc_cosine_kernel(x, x)
         joint -= nu * k @ np.linalg.inv(arc_cosine_kernel(values, values)) @ k.T
     assert (np.abs(np.cov(drawn) - joint) < 0.045 * np.outer(spread, spread)).all()
+
+
+@pytest.mark.parametrize("steps", [(0.0, 0.0, 0.0), (0.4, -0.7, 0.3)])
+def test_log_density_of_targets_where_sums_are_resized(steps):
+    X, y, noise = table(9, 3)
+    cells, axes, amplitude, size = two_parts(X, y), *np.exp(steps)
+    log_variances = cells.log_units(2.0, np.log(NUS))
+    covariance = TargetCovariance(cells, cells.gram(), log_variances, np.log(AMPLITUDE), noise)
+    smooth = smooth_kernel(X, X)
+    kernel = amplitude * smooth + axes * (summed_kernel(X, X) - smooth) + np.diag(size * noise)
+    expected = multivariate_normal.logpdf(y, np.zeros(9), kernel) + 4.5 * np.log(2.0 * np.pi)
+    resized = covariance.resized(*steps)
+    np.testing.assert_allclose(resized.log_density(y), expected, rtol=1e-10)
+    np.testing.assert_allclose(resized.solve(y), np.linalg.solve(kernel, y), rtol=1e-8)
 
 
 def test_draws_have_the_moments_of_the_process():
