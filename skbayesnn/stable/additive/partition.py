@@ -33,6 +33,9 @@ from skbayesnn.stable.additive.scales import fit_gaussian_limit, log_crowd
 from skbayesnn.stable.partitions.base import AS_IT_IS, Partition
 from skbayesnn.stable.samplers.hyper import ALPHAS
 
+MAX_FIRST_LOG_NU = 30.0
+"""About the largest log ν that a chain begins with."""
+
 MAX_JOINT = 1200
 """Rows up to which all parts are drawn at once every few sweeps."""
 
@@ -192,7 +195,8 @@ class AdditiveCells(Partition):
             log_nu = np.full(n_axes, np.log(prior.nu))
         elif self.first_log_nu is not None:
             middle = self.first_log_nu + log_nu_change(self.typical, 2.0, alpha)
-            log_nu = middle + rng.normal(size=n_axes)
+            # With α near zero typical v need a ν beyond all doubles.
+            log_nu = np.minimum(middle, MAX_FIRST_LOG_NU) + rng.normal(size=n_axes)
         else:
             log_nu = rng.normal(-2.0, 1.0, n_axes) - 2.0 / alpha * self.log_crowd
         log_noise = prior.log_noise
