@@ -111,9 +111,7 @@ def few_inputs(X, z, weights, least_log_noise):
         if not np.isfinite(found[more[-1]]):
             break
         start = np.concatenate([settings[:-2], [LOG_LENGTH], settings[-2:]])
-        best = search(
-            start, X[:, more], z[:, None], weights, ITERATIONS, least_log_noise, n_inputs
-        )
+        best = search(start, X[:, more], z[:, None], weights, ITERATIONS, least_log_noise, n_inputs)
         if best is None or best.fun >= least:
             break
         chosen, settings, least = more, best.x, best.fun

@@ -4,9 +4,9 @@ An infinitely wide network is a Gaussian process. Where the function is smooth, 
 predicts better than networks of a few units, and where it is not it predicts much worse:
 :mod:`skbayesnn.training.beside` decides. It has squared exponential covariance, with a length scale
 for each input, which maximise the evidence with weak priors. With many inputs the evidence finds
-some use for each of them, so where few matter there is a process of those alone, too. Its noise is Gaussian unless rows that
-are left out favour a law with tails, skewness or a scale that depends on the inputs
-(:mod:`skbayesnn.gaussian_process.learned_noise`). Not in the papers.
+some use for each of them, so where few matter there is a process of those alone, too. The noise is
+Gaussian unless rows that are left out favour a law with tails, skewness or a scale that depends on
+the inputs (:mod:`skbayesnn.gaussian_process.learned_noise`). Not in the papers.
 """
 
 import numpy as np
@@ -120,9 +120,7 @@ class GaussianProcess:
 
     def _search(self, start, data, max_iter):
         X, z, weights = data
-        return search(
-            start, X, z[:, None], weights, max_iter, LEAST_LOG_NOISE, self.n_candidates
-        )
+        return search(start, X, z[:, None], weights, max_iter, LEAST_LOG_NOISE, self.n_candidates)
 
     def give(self, X, targets, weights, generator):
         """Condition on these rows, with the settings as they are; parameters as at the start."""
