@@ -38,10 +38,10 @@ def plain(rows):
 def test_gains_are_log_densities(rng, chosen):
     X, z = rng.normal(size=(20, 5)), rng.normal(size=20)
     settings = np.concatenate([rng.normal(size=len(chosen)), [0.3, -1.0]])
-    found = gains(X, z, np.ones(20), chosen, settings)
+    found = gains(X, z, np.ones(20), chosen, settings, 0.8)
     for j in range(5):
         inputs = [*chosen, j]
-        scaled = X[:, inputs] / np.exp([*settings[:-2], module.LOG_LENGTH])
+        scaled = X[:, inputs] / np.exp([*settings[:-2], 0.8])
         squares = np.square(scaled[:, None] - scaled).sum(axis=-1)
         C = np.exp(0.3 - 0.5 * squares) + np.exp(-1.0) * np.eye(20)
         density = multivariate_normal(np.zeros(20), C).logpdf(z) + 10 * np.log(2 * np.pi)
@@ -53,8 +53,8 @@ def test_a_weight_is_a_number_of_equal_rows(rng):
     X, z = rng.normal(size=(20, 5)), rng.normal(size=20)
     counts, settings = rng.integers(1, 4, size=20), np.array([0.0, -1.0])
     many = np.repeat(np.arange(20), counts)
-    one = gains(X, z, counts.astype(float), [], settings)
-    other = gains(X[many], z[many], np.ones(len(many)), [], settings)
+    one = gains(X, z, counts.astype(float), [], settings, 0.8)
+    other = gains(X[many], z[many], np.ones(len(many)), [], settings, 0.8)
     # But for what repeats give whatever the inputs.
     np.testing.assert_allclose(one - one[0], other - other[0], atol=1e-6)
 
