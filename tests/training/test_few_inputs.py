@@ -5,6 +5,7 @@ import pytest
 from scipy.linalg import LinAlgError
 from scipy.stats import multivariate_normal
 
+from skbayesnn.gaussian_process import stand_ins
 from skbayesnn.gaussian_process.evidence import search, settings_prior, start_of
 from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.training import few_inputs as module
@@ -150,3 +151,20 @@ def test_a_singular_covariance_ends_the_search(monkeypatch, rng):
     X = rng.normal(size=(10, 3))
     monkeypatch.setattr(module.np.linalg, "cholesky", fails)
     assert few_inputs(X, X[:, 0], np.ones(10), LEAST_LOG_NOISE).inputs == []
+
+
+def test_the_law_of_the_noise_is_learned_with_the_prior_of_all_inputs(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 40))
+    y = np.sin(2 * X[:, 7]) + 0.1 * rng.standard_t(1.5, size=200)
+    asked = []
+
+    def spy(*args):
+        asked.append((args[1].shape[1], args[6]))
+        return search(*args)
+
+    monkeypatch.setattr(stand_ins, "search", spy)
+    _, few = processes(X, y, np.ones(200), rng)
+    assert 7 in few.inputs
+    assert few.law is not None
+    assert set(asked) == {(40, 40), (len(few.inputs), 40)}
