@@ -143,23 +143,25 @@ def relevance_prior(log_length_scales, scale):
     return 1.5 * float((np.logaddexp(u, -u) - np.log(2.0)).sum()), 1.5 * np.tanh(u)
 
 
-def settings_prior(settings, n_inputs):
+def settings_prior(settings, n_inputs, n_candidates=None):
     """−log prior density of the settings, but for a constant, with its gradient.
 
-    That of the length scales is :func:`relevance_prior` at one over the number of inputs.
+    That of the length scales is :func:`relevance_prior` at one over the number of candidates.
 
     Parameters
     ----------
     settings : ndarray of shape (n_inputs + 1 + n_noises,)
         Log length scales, log height, log noise variances.
     n_inputs : int
+    n_candidates : int, optional
+        Inputs that these were chosen from; by default these are all.
 
     Returns
     -------
     value : float
     gradient : ndarray of the shape of ``settings``
     """
-    value, gradient = relevance_prior(settings[:n_inputs], 1.0 / n_inputs)
+    value, gradient = relevance_prior(settings[:n_inputs], 1.0 / (n_candidates or n_inputs))
     centre = np.repeat(PRIOR_MEANS, [1, len(settings) - n_inputs - 1])
     distance = (settings[n_inputs:] - centre) / PRIOR_STD
     return value + 0.5 * distance @ distance, np.concatenate([gradient, distance / PRIOR_STD])
@@ -184,7 +186,7 @@ def start_of(n_inputs, length, noise):
     return np.concatenate([lengths, [0.0, np.log(noise)]])
 
 
-def search(start, X, Y, weights, max_iter, least_log_noise):
+def search(start, X, Y, weights, max_iter, least_log_noise, n_candidates=None):
     """The most probable settings, by L-BFGS.
 
     Their prior is :func:`settings_prior`.
@@ -201,6 +203,8 @@ def search(start, X, Y, weights, max_iter, least_log_noise):
     max_iter : int
     least_log_noise : float
         Bound of the log of the noise variance.
+    n_candidates : int, optional
+        Inputs that these were chosen from; by default these are all.
 
     Returns
     -------
@@ -213,7 +217,7 @@ def search(start, X, Y, weights, max_iter, least_log_noise):
 
     def penalised(theta):
         loss, gradient = log_evidence(theta, X, Y, weights)
-        prior, d_prior = settings_prior(theta, n_inputs)
+        prior, d_prior = settings_prior(theta, n_inputs, n_candidates)
         return loss + prior / count, gradient + d_prior / count
 
     bounds = [LENGTH_BOUNDS] * n_inputs + [HEIGHT_BOUNDS, (least_log_noise, LARGEST_LOG_NOISE)]

@@ -68,7 +68,7 @@ def seen_through(law, X, y, means, spreads, weights):
     return Seen(targets[:, None], precisions * unit, unit)
 
 
-def start_with_law(X, y, weights, some, theta, least_log_noise, gaussian):
+def start_with_law(X, y, weights, some, theta, least_log_noise, gaussian, n_candidates=None):
     """Let the noise and the settings of a Gaussian process take turns.
 
     Parameters
@@ -87,6 +87,8 @@ def start_with_law(X, y, weights, some, theta, least_log_noise, gaussian):
         Bound of the log of the noise variance.
     gaussian : bool
         Whether Gaussian noise may be the answer.
+    n_candidates : int, optional
+        Inputs that these were chosen from; by default these are all.
 
     Returns
     -------
@@ -107,7 +109,9 @@ def start_with_law(X, y, weights, some, theta, least_log_noise, gaussian):
             return theta, None, None
         seen = seen_through(law, own, known, *moments, copies)
         begin = np.append(theta[:-1], np.log(seen.unit))
-        found = search(begin, own, seen.targets, seen.weights, ITERATIONS, least_log_noise)
+        found = search(
+            begin, own, seen.targets, seen.weights, ITERATIONS, least_log_noise, n_candidates
+        )
         theta = begin if found is None else found.x
         process = Process(theta, own, seen.targets[:, 0], seen.weights, copies)
         moments = process.left_out()

@@ -16,7 +16,7 @@ from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.sip._base import NETWORKS, SIPBase
 from skbayesnn.sip.members import SeveralFits
-from skbayesnn.training.beside import pooled
+from skbayesnn.training.beside import ProcessBeside, pooled
 from skbayesnn.training.settings import number_of_networks
 from skbayesnn.training.unseen import draws_where_unseen, where_unseen
 
@@ -368,7 +368,10 @@ class SIPRegressor(
         if members:
             self._fit_members(members, X, y, weights)
         else:
+            alone = not self._of_a_pool()
             self._learn(X, y, weights)
+            if alone and self._process is not None:
+                ProcessBeside.agree([self._process])
         return self
 
     @one_blas_thread

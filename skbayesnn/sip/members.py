@@ -96,9 +96,13 @@ class SeveralFits:
         self._train_members(members, "fit", X, y, weights, contexts)
         root.call_on_fit_task_end(estimator=self, X=X, y=y)
 
+    def _of_a_pool(self):
+        """Whether this estimator, before its fit, is a network of another's pool."""
+        return hasattr(self, "_reports_to")
+
     def _callback_tasks(self, X, y, n_epochs):
         """Epochs as tasks of this estimator's callbacks, or of those of the pool it is of."""
-        if not hasattr(self, "_reports_to"):
+        if not self._of_a_pool():
             return CallbackTasks(self, X, y, n_epochs, self._fitted_so_far)
         owner, root, number = vars(self).pop("_reports_to")
         return CallbackTasks(owner, X, y, n_epochs, self._pool_so_far, root, number)

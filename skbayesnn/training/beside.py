@@ -1,7 +1,7 @@
 """The part of a Gaussian process in the prediction of networks, and what it takes from them.
 
 A process is fitted to the rows that a network is trained on, and both are judged by the rows that
-are held out. Three things follow from the held-out rows of all networks of a pool together.
+are held out. Four things follow from the held-out rows of all networks of a pool together.
 
 1. The mean. A process often knows better how certain a prediction is, and a network what the mean
    is, or the other way round. So the process's law is moved, to the mean
@@ -21,6 +21,10 @@ are held out. Three things follow from the held-out rows of all networks of a po
    for the network's density p_i and that of the process so moved, g_i. With a uniform prior of v
    the part that is predicted with is the mean of v given the rows.
 
+4. The inputs. Where few matter there is a process of those and one of all
+   (:func:`skbayesnn.training.process.processes`). With the uniform prior of v that one is taken
+   with which the rows are more probable.
+
 Then the process is given all rows. Not in the papers.
 """
 
@@ -28,9 +32,10 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError
+from scipy.special import logsumexp
 
 from skbayesnn.predictive import PredictiveMixture, linear_pool, moved
-from skbayesnn.training.process import GaussianProcess
+from skbayesnn.training.process import processes
 
 PARTS = (np.arange(100) + 0.5) / 100
 LEAST_PART = 0.01
@@ -186,42 +191,54 @@ class ProcessBeside:
         How far the mean of the process is moved to that of the network, from 0 to 1.
     factors : ndarray of shape (n_targets,)
         On the variance of the process.
-    held : list of HeldOut or None
-        Of each target, until networks agree.
+    candidates : list of (list of (GaussianProcess, HeldOut)) or None
+        Of each target, until networks agree: of all inputs and, where there is one, of few.
     """
 
     def __init__(self, X, targets, weights, rows, other, known, generator):
         n_targets = targets.shape[1]
         self.parts, self.pulls = np.zeros(n_targets), np.zeros(n_targets)
         self.factors = np.ones(n_targets)
-        self.processes, self.held = [None] * n_targets, [None] * n_targets
+        self.processes, self.candidates = [None] * n_targets, [[] for _ in range(n_targets)]
         for t, (column, network) in enumerate(zip(targets.T, known, strict=True)):
             try:
-                process = GaussianProcess(X[rows], column[rows], weights[rows], generator)
-                law = process(X[other])
+                found = processes(X[rows], column[rows], weights[rows], generator)
+                laws = [process(X[other]) for process in found]
             except LinAlgError:
                 continue  # the network is left alone
             told = column[other]
-            held = HeldOut(told, weights[other], network.logpdf(told), network.mean(), law)
-            if np.isfinite(law.logpdf(told)).all() and np.isfinite(held.log_densities).all():
+            judged = network.logpdf(told), network.mean()
+            for process, law in zip(found, laws, strict=True):
+                held = HeldOut(told, weights[other], *judged, law)
+                if not (np.isfinite(law.logpdf(told)).all() and np.isfinite(judged[0]).all()):
+                    break
                 far = np.abs(told - law.mean()) > FARTHEST * law.std()
                 given = np.concatenate([rows, other[~far]])
                 process.give(X[given], column[given], weights[given], generator)
-                self.processes[t], self.held[t] = process, held
+                self.candidates[t].append((process, held))
+            if self.candidates[t]:
                 self._follow(t, [self])
 
-    def _follow(self, target, several):
-        """Take pull, factor and part from the held-out rows of several."""
-        held = [each.held[target] for each in several]
-        pull = best_pull(held)
-        exact = all(each.processes[target].without_noise for each in several)
-        factor = best_factor(held, pull) if exact else 1.0
-        logs = [
-            log_chances(each.log_densities, each.judged(pull, factor), each.weights)
-            for each in held
-        ]
-        self.pulls[target], self.factors[target] = pull, factor
-        self.parts[target] = expected_part(sum(logs))
+    @staticmethod
+    def _follow(target, several):
+        """Take process, pull, factor and part from the held-out rows of several."""
+        best = -np.inf
+        several_of = [each.candidates[target] for each in several]
+        for i in range(max(map(len, several_of))):
+            found, held = zip(*(pairs[: i + 1][-1] for pairs in several_of), strict=True)
+            pull = best_pull(held)
+            exact = all(process.without_noise for process in found)
+            factor = best_factor(held, pull) if exact else 1.0
+            logs = sum(
+                log_chances(each.log_densities, each.judged(pull, factor), each.weights)
+                for each in held
+            )
+            if logsumexp(logs) > best:
+                best, part = logsumexp(logs), expected_part(logs)
+                for each, process in zip(several, found, strict=True):
+                    each.processes[target] = process
+                    each.pulls[target], each.factors[target] = pull, factor
+                    each.parts[target] = part
 
     @staticmethod
     def agree(several):
@@ -234,13 +251,10 @@ class ProcessBeside:
         """
         for t in range(len(several[0].parts)):
             some = [each for each in several if each.processes[t] is not None]
-            for each in some[:1]:
-                each._follow(t, some)
-            for each in some[1:]:
-                for name in ("pulls", "factors", "parts"):
-                    getattr(each, name)[t] = getattr(some[0], name)[t]
+            if some:
+                ProcessBeside._follow(t, some)
         for each in several:
-            each.held = [None] * len(each.parts)
+            each.candidates = None
 
     def law(self, X, means, target=0):
         """The law of the process, moved.

@@ -3,9 +3,10 @@
 An infinitely wide network is a Gaussian process. Where the function is smooth, such a process
 predicts better than networks of a few units, and where it is not it predicts much worse:
 :mod:`skbayesnn.training.beside` decides. It has squared exponential covariance, with a length scale
-for each input, which maximise the evidence with weak priors. Its noise is Gaussian unless rows that
-are left out favour a law with tails, skewness or a scale that depends on the inputs
-(:mod:`skbayesnn.gaussian_process.learned_noise`). Not in the papers.
+for each input, which maximise the evidence with weak priors. With many inputs the evidence finds
+some use for each of them, so where few matter there is a process of those alone, too. The noise is
+Gaussian unless rows that are left out favour a law with tails, skewness or a scale that depends on
+the inputs (:mod:`skbayesnn.gaussian_process.learned_noise`). Not in the papers.
 """
 
 import numpy as np
@@ -17,18 +18,22 @@ from skbayesnn.gaussian_process.evidence import JITTER, search, start_of
 from skbayesnn.gaussian_process.factors import cholesky
 from skbayesnn.gaussian_process.stand_ins import seen_through, start_with_law, with_noise
 from skbayesnn.predictive import PredictiveMixture
+from skbayesnn.training.few_inputs import few_inputs
 
 SEARCH_ROWS, RACE_ROWS, MOST_ROWS = 400, 200, 2000
 """Rows by which length scales and noise are learned, by which starts race before that, and that the
 process is given."""
 STARTS = (1.0, 0.1), (3.0, 0.01), (0.2, 0.03)
-"""Length scales, as a part of the typical distance of two rows, and noise variances."""
+"""Length scales, as a part of the typical distance of two rows, and noise variances. A further
+start has the inputs that matter (:mod:`skbayesnn.training.few_inputs`)."""
 RACE_ITERATIONS, ITERATIONS = 10, 40
 LEAST_LOG_NOISE = -22.0
 """A deviation of 2e-5 of the targets', where there is no noise: a little above what is always added
 to the covariance."""
 NO_NOISE = -18.0
 """A process whose log noise variance is below finds none."""
+FEW = 0.25
+"""The largest part of the inputs of which there is a process of those alone."""
 ROWS_AT_ONCE = 1000
 """Rows of which functions are drawn jointly."""
 ROUNDS = 2
@@ -47,12 +52,16 @@ class GaussianProcess:
         How many rows each row stands for.
     generator : numpy.random.Generator
         Chooses rows where there are too many.
+    few : FewInputs, optional
+        The process is one of these inputs alone; by default it is one of all.
 
     Attributes
     ----------
     settings : ndarray of shape (n_inputs + 2,)
-        Logs of the length scales, of the height, and of the noise variance, of the targets
-        standardised.
+        Logs of the length scales of the inputs that the process is one of, of the height, and of
+        the noise variance, of the targets standardised.
+    few : FewInputs
+        What was given, or found.
     law : NoiseLaw or None
         None where the noise is Gaussian.
 
@@ -73,22 +82,33 @@ class GaussianProcess:
     array([0.84])
     """
 
-    def __init__(self, X, targets, weights, generator):
+    def __init__(self, X, targets, weights, generator, few=None):
         self.location, self.scale = map(float, location_and_scale(targets, "y", weights))
-        data = X, (targets - self.location) / self.scale, weights
+        self.n_candidates = X.shape[1]
+        self.inputs = slice(None) if few is None else few.inputs
+        data = X[:, self.inputs], (targets - self.location) / self.scale, weights
         some = self._some(data, SEARCH_ROWS, generator)
-        few = self._some(some, RACE_ROWS, generator)
-        starts = [self._search(start_of(X.shape[1], *s), few, RACE_ITERATIONS) for s in STARTS]
-        found = [each for each in starts if each is not None]
-        if not found:
-            raise LinAlgError("The covariance of the rows is singular.")
-        best = min(found, key=lambda each: each.fun)
-        best = self._search(best.x, some, ITERATIONS) or best
+        self.few, start = self._race(some, generator) if few is None else (few, few.settings)
+        best = self._search(start, some, ITERATIONS)
+        start = start if best is None else best.x
         rows = np.arange(len(some[0]))
         self.settings, _, self.law = start_with_law(
-            *some, rows, best.x, LEAST_LOG_NOISE, gaussian=True
+            *some, rows, start, LEAST_LOG_NOISE, gaussian=True, n_candidates=self.n_candidates
         )
         self.give(X, targets, weights, generator)
+
+    def _race(self, data, generator):
+        """Inputs that matter, and the best settings after a few steps from every start."""
+        data = self._some(data, RACE_ROWS, generator)
+        few, n_inputs = few_inputs(*data, LEAST_LOG_NOISE), self.n_candidates
+        starts = [start_of(n_inputs, *start) for start in STARTS]
+        if few.inputs:
+            starts.append(few.among(n_inputs))
+        found = [self._search(start, data, RACE_ITERATIONS) for start in starts]
+        found = [each for each in found if each is not None]
+        if not found:
+            raise LinAlgError("The covariance of the rows is singular.")
+        return few, min(found, key=lambda each: each.fun).x
 
     @staticmethod
     def _some(data, most, generator):
@@ -98,14 +118,13 @@ class GaussianProcess:
         rows = generator.permutation(n)[:most]
         return tuple(part[rows] for part in data)
 
-    @staticmethod
-    def _search(start, data, max_iter):
+    def _search(self, start, data, max_iter):
         X, z, weights = data
-        return search(start, X, z[:, None], weights, max_iter, LEAST_LOG_NOISE)
+        return search(start, X, z[:, None], weights, max_iter, LEAST_LOG_NOISE, self.n_candidates)
 
     def give(self, X, targets, weights, generator):
         """Condition on these rows, with the settings as they are; parameters as at the start."""
-        data = X, (targets - self.location) / self.scale, weights
+        data = X[:, self.inputs], (targets - self.location) / self.scale, weights
         self.data, self.known = self._some(data, MOST_ROWS, generator), None
 
     @property
@@ -139,7 +158,7 @@ class GaussianProcess:
         -------
         law : PredictiveMixture
         """
-        known = self._process()
+        known, X = self._process(), X[:, self.inputs]
         means, variances = known.predict(X)
         if self.law is None:
             noise = np.exp(self.settings[-1]) + JITTER * np.exp(self.settings[-2])
@@ -161,7 +180,7 @@ class GaussianProcess:
         -------
         draws : ndarray of shape (m, n)
         """
-        known, blocks = self._process(), []
+        known, X, blocks = self._process(), X[:, self.inputs], []
         for begin in range(0, len(X), ROWS_AT_ONCE):
             rows = X[begin : begin + ROWS_AT_ONCE]
             mean, covariance = known.joint(rows)
@@ -173,3 +192,29 @@ class GaussianProcess:
                 noise = self.law.sample(rows, mean, n, generator)
             blocks.append(functions + noise)
         return self.location + self.scale * np.concatenate(blocks)
+
+
+def processes(X, targets, weights, generator):
+    """A process of all inputs and, where few of them matter, one of those alone.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_inputs)
+        See :class:`GaussianProcess`, as for the others.
+    targets, weights : ndarray of shape (n,)
+    generator : numpy.random.Generator
+
+    Returns
+    -------
+    processes : list of GaussianProcess
+        One or two.
+
+    Raises
+    ------
+    scipy.linalg.LinAlgError
+        The covariance is singular wherever the search could start.
+    """
+    whole = GaussianProcess(X, targets, weights, generator)
+    if not 0 < len(whole.few.inputs) <= FEW * X.shape[1]:
+        return [whole]
+    return [whole, GaussianProcess(X, targets, weights, generator, whole.few)]

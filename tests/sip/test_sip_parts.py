@@ -200,6 +200,25 @@ def test_divergence_of_gaussians():
     assert abs(value / expected - 1) < 0.03
 
 
+def test_draws_told_apart_leave_no_subnormal_slopes(monkeypatch):
+    """Products with them took ten times as long: a quarter of a fit."""
+    rng = np.random.default_rng(0)
+    discriminator = Discriminator(2, 10, rng)
+    u = rng.normal(size=(200, 2)).astype(np.float32)
+    # Margins of these sizes: slopes from 1e-3 to 1e-44.
+    gaussian = np.append(rng.uniform(1.0, 100.0, 100), -rng.uniform(1.0, 100.0, 100))
+    given, adjoint = [], discriminator.network.adjoint
+    monkeypatch.setattr(
+        discriminator.network, "adjoint", lambda *args: given.append(args[2]) or adjoint(*args)
+    )
+    discriminator.loss_and_gradient((u, gaussian))
+    slopes = given[0][:, 0]
+    expected = -np.sign(gaussian) / (1.0 + np.exp(np.abs(gaussian))) / 200
+    np.testing.assert_allclose(slopes, expected, rtol=1e-5, atol=1e-19)
+    assert (np.abs(slopes[slopes != 0]) > np.finfo(np.float32).tiny).all()
+    assert (slopes == 0).any()
+
+
 def test_network_learns_what_is_not_gaussian():
     # One value: q at ±1, p normal with the same first two moments. The Gaussian part is zero.
     rng = np.random.default_rng(0)

@@ -97,3 +97,11 @@ def test_a_stream_has_none_and_takes_it_away(rows):
 def test_it_is_on_or_off(rows, value):
     with pytest.raises(ValueError, match="'gaussian_process' parameter of SIPRegressor"):
         SIPRegressor(gaussian_process=value).fit(*rows)
+
+
+def test_nothing_is_kept_of_processes_that_were_not_chosen(rows, model):
+    X, y = rows
+    alone = SIPRegressor(**{**QUICK, "n_networks": 1}).fit(X, y)
+    of_targets = SIPRegressor(**{**QUICK, "n_networks": 1}).fit(X, np.column_stack([y, -y]))
+    for each in (alone, *of_targets.estimators_, *model.estimators_):
+        assert each._process.candidates is None

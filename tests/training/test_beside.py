@@ -162,7 +162,7 @@ def test_networks_of_a_pool_agree_on_what_all_their_rows_say(rng):
         rows = np.setdiff1d(np.arange(60), other)
         network = gaussian(rng.normal(size=20), 1.0)
         several.append(ProcessBeside(X, y[:, None], np.ones(60), rows, other, [network], rng))
-    held = [each.held[0] for each in several]
+    held = [each.candidates[0][0][1] for each in several]
     alone = [each.parts[0] for each in several]
     assert alone[0] != alone[1]
     pull = best_pull(held)
@@ -171,7 +171,7 @@ def test_networks_of_a_pool_agree_on_what_all_their_rows_say(rng):
     for each in several:
         assert (each.pulls[0], each.factors[0]) == (pull, 1.0)
         assert each.parts[0] == expected_part(sum(logs))
-        assert each.held == [None]
+        assert each.candidates is None
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.1])
@@ -184,7 +184,7 @@ def test_without_noise_intervals_are_as_wide_as_errors(rng, noise):
     if noise:
         assert found.factors[0] == 1.0
     else:
-        held = found.held[0]
+        held = found.candidates[0][0][1]
         deviations = np.sqrt(found.factors[0]) * held.law.std()
         covers = np.mean(np.abs(held.targets - held.law.mean()) < 1.645 * deviations)
         assert found.factors[0] < 0.8

@@ -1,0 +1,145 @@
+"""Inputs that matter, found one at a time: a Gaussian process of these alone.
+
+With many inputs the evidence has many local optima in the length scales, and its best one finds
+some use for inputs that have none. So a process begins with no input, and takes in one at a time:
+the one that makes the targets most probable at a moderate length scale, the settings as they are,
+which are then searched for over the inputs taken in so far. It stops where
+
+    log p(y | settings) + log p(settings) − log C(p, k)
+
+grows no more, for k of p inputs: all choices of k inputs are alike a priori, and the best of many
+that do nothing gains the log of their number. The prior of the settings is that of all inputs, of
+which few matter (:func:`skbayesnn.gaussian_process.evidence.relevance_prior`). Not in the papers.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import LinAlgError, solve_triangular
+from scipy.special import gammaln
+
+from skbayesnn.gaussian_process.evidence import JITTER, search
+from skbayesnn.gaussian_process.kernels import squared_exponential
+
+LOG_LENGTH, LOG_NOISE = 0.5, -0.7
+"""Of an input that is taken in, on data of unit scale, and of the noise before there is one."""
+ITERATIONS = 10
+"""Of the search after each input."""
+
+
+class FewInputs(NamedTuple):
+    """Inputs that matter, and the settings of a process of these alone.
+
+    Attributes
+    ----------
+    inputs : list of int
+        Empty only where covariances are singular.
+    settings : ndarray of shape (len(inputs) + 2,)
+        Logs of the length scales, of the height, and of the noise variance.
+    """
+
+    inputs: list
+    settings: np.ndarray
+
+    def among(self, n_inputs):
+        """Settings of all inputs, where a search can start: the others' are the most probable."""
+        lengths = np.full(n_inputs, np.log(n_inputs))
+        lengths[self.inputs] = self.settings[:-2]
+        return np.concatenate([lengths, self.settings[-2:]])
+
+
+def log_choices(n_inputs, n_chosen):
+    """Log of the number of choices of so many of the inputs."""
+    return gammaln(n_inputs + 1) - gammaln(n_chosen + 1) - gammaln(n_inputs - n_chosen + 1)
+
+
+def log_lengths(settings):
+    """Log length scales at which an input may be taken in.
+
+    One bends the function along it, beside a process of height one or less. A linear function is a
+    process of great height and length scales: with the other one an input changes the function by
+    about a deviation of the targets, whatever the height.
+    """
+    return LOG_LENGTH, LOG_LENGTH + max(0.5 * settings[-2], 0.0)
+
+
+def gains(X, z, weights, chosen, settings, log_length):
+    """Log densities of the targets with each input beside those chosen, but for a constant.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_inputs)
+    z : ndarray of shape (n,)
+    weights : ndarray of shape (n,)
+    chosen : list of int
+    settings : ndarray of shape (n_chosen + 2,)
+        Of the process of those chosen.
+    log_length : float
+        Of the input beside.
+
+    Returns
+    -------
+    gains : ndarray of shape (n_inputs,)
+        Minus infinity for those chosen, and where a covariance is singular.
+    """
+    features = X[:, chosen] * np.exp(-settings[:-2])
+    gram = squared_exponential(features, features, settings[-2])
+    noise = (np.exp(settings[-1]) + JITTER * np.exp(settings[-2])) / weights
+    found = np.full(X.shape[1], -np.inf)
+    for j in set(range(X.shape[1])).difference(chosen):
+        column = X[:, j] * np.exp(-log_length)
+        covariance = gram * np.exp(-0.5 * np.square(column[:, None] - column))
+        covariance.ravel()[:: len(z) + 1] += noise
+        try:
+            factor = np.linalg.cholesky(covariance)
+        except LinAlgError:
+            continue
+        solved = solve_triangular(factor, z, lower=True, check_finite=False)
+        found[j] = -0.5 * solved @ solved - np.log(np.diagonal(factor)).sum()
+    return found
+
+
+def few_inputs(X, z, weights, least_log_noise):
+    """Find them, one at a time.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_inputs)
+        Of about unit scale.
+    z : ndarray of shape (n,)
+        Targets, standardised.
+    weights : ndarray of shape (n,)
+        How many rows each row stands for.
+    least_log_noise : float
+        Bound of the log of the noise variance.
+
+    Returns
+    -------
+    found : FewInputs
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(80, 30))
+    >>> z = X[:, 3] * np.cos(X[:, 20])
+    >>> sorted(few_inputs(X, z / z.std(), np.ones(80), -20.0).inputs)
+    [3, 20]
+    """
+    n_inputs = X.shape[1]
+    chosen, settings, least = [], np.array([0.0, LOG_NOISE]), np.inf
+    while len(chosen) < n_inputs:
+        lengths = sorted(set(log_lengths(settings)))
+        found = np.array([gains(X, z, weights, chosen, settings, length) for length in lengths])
+        which, more = np.unravel_index(np.argmax(found), found.shape)
+        if not np.isfinite(found[which, more]):
+            break
+        more = [*chosen, int(more)]
+        start = np.concatenate([settings[:-2], [lengths[which]], settings[-2:]])
+        best = search(start, X[:, more], z[:, None], weights, ITERATIONS, least_log_noise, n_inputs)
+        if best is None:
+            break
+        loss = best.fun * weights.sum() + log_choices(n_inputs, len(more))
+        if loss >= least:
+            break
+        chosen, settings, least = more, best.x, loss
+    return FewInputs(chosen, settings)

@@ -1,0 +1,170 @@
+"""Inputs that matter, found one at a time, and the process of those alone."""
+
+import numpy as np
+import pytest
+from scipy.linalg import LinAlgError
+from scipy.stats import multivariate_normal
+
+from skbayesnn.gaussian_process import stand_ins
+from skbayesnn.gaussian_process.evidence import search, settings_prior, start_of
+from skbayesnn.predictive import PredictiveMixture
+from skbayesnn.training import few_inputs as module
+from skbayesnn.training import process as of_process
+from skbayesnn.training.beside import ProcessBeside
+from skbayesnn.training.few_inputs import FewInputs, few_inputs, gains
+from skbayesnn.training.process import LEAST_LOG_NOISE, GaussianProcess, processes
+
+
+def table(seed, n=200, n_inputs=60):
+    """Two inputs matter, and the second one only together with the first."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, n_inputs))
+    f = np.cos(2 * X[:, 0]) + np.sin(X[:, 0]) * np.cos(2 * X[:, 1])
+    return X, f + 0.2 * rng.normal(size=n), rng
+
+
+def linear(seed, n=60, n_inputs=90):
+    """Three inputs matter."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, n_inputs))
+    return X, X[:, 0] - X[:, 30] + X[:, 60] + 0.3 * rng.normal(size=n), rng
+
+
+def plain(rows):
+    """The law of a network that knows nothing, of so many rows."""
+    return PredictiveMixture([1.0], np.zeros((rows, 1)), np.full((rows, 1), 3.0))
+
+
+@pytest.mark.parametrize("chosen", [[], [4], [0, 2]])
+def test_gains_are_log_densities(rng, chosen):
+    X, z = rng.normal(size=(20, 5)), rng.normal(size=20)
+    settings = np.concatenate([rng.normal(size=len(chosen)), [0.3, -1.0]])
+    found = gains(X, z, np.ones(20), chosen, settings, 0.8)
+    for j in range(5):
+        inputs = [*chosen, j]
+        scaled = X[:, inputs] / np.exp([*settings[:-2], 0.8])
+        squares = np.square(scaled[:, None] - scaled).sum(axis=-1)
+        C = np.exp(0.3 - 0.5 * squares) + np.exp(-1.0) * np.eye(20)
+        density = multivariate_normal(np.zeros(20), C).logpdf(z) + 10 * np.log(2 * np.pi)
+        expected = -np.inf if j in chosen else density
+        assert found[j] == pytest.approx(expected, rel=1e-8)
+
+
+def test_a_weight_is_a_number_of_equal_rows(rng):
+    X, z = rng.normal(size=(20, 5)), rng.normal(size=20)
+    counts, settings = rng.integers(1, 4, size=20), np.array([0.0, -1.0])
+    many = np.repeat(np.arange(20), counts)
+    one = gains(X, z, counts.astype(float), [], settings, 0.8)
+    other = gains(X[many], z[many], np.ones(len(many)), [], settings, 0.8)
+    # But for what repeats give whatever the inputs.
+    np.testing.assert_allclose(one - one[0], other - other[0], atol=1e-6)
+
+
+def test_the_prior_is_that_of_the_candidates(rng):
+    settings = rng.normal(size=5)
+    among = FewInputs([3, 7, 8], settings).among(20)
+    # At the others' most probable length scale they cost nothing.
+    assert settings_prior(among, 20)[0] == pytest.approx(settings_prior(settings, 3, 20)[0])
+    np.testing.assert_array_equal(among[[3, 7, 8, 20, 21]], settings)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_evidence_is_that_from_the_inputs_that_matter(seed):
+    """Whatever all length scales began with, the best was 120 to 150 nats below."""
+    X, y, rng = table(seed)
+    z = ((y - y.mean()) / y.std())[:, None]
+
+    def log_posterior(start, max_iter):
+        found = search(start, X, z, np.ones(len(y)), max_iter, LEAST_LOG_NOISE)
+        return -len(y) * found.fun
+
+    start = start_of(60, np.sqrt(60), 0.1)
+    start[:2] = 0.0
+    process = GaussianProcess(X, y, np.ones(len(y)), rng)
+    assert process.law is None
+    assert log_posterior(process.settings, 0) > log_posterior(start, 200) - 0.5
+    assert set(process.few.inputs[:2]) == {0, 1}
+
+
+def test_a_process_of_few_inputs_is_one_of_their_columns():
+    X, y, rng = linear(0)
+    whole, few = processes(X, y, np.ones(60), rng)
+    assert sorted(few.inputs) == [0, 30, 60]
+    assert len(whole.settings) == 92
+    assert len(few.settings) == 5
+    changed = X + rng.normal(size=X.shape)
+    changed[:, few.inputs] = X[:, few.inputs]
+    np.testing.assert_array_equal(few(changed).mean(), few(X).mean())
+    seeds = np.random.default_rng(1), np.random.default_rng(1)
+    np.testing.assert_array_equal(few.draws(changed, 2, seeds[0]), few.draws(X, 2, seeds[1]))
+
+
+def test_where_many_inputs_matter_there_is_one_process(rng):
+    X = rng.normal(size=(150, 4))
+    y = np.sin(X).sum(axis=1) + 0.1 * rng.normal(size=150)
+    assert len(processes(X, y, np.ones(150), rng)) == 1
+
+
+def test_held_out_rows_choose_the_process_of_few_inputs():
+    X, y, rng = linear(1)
+    rows, other = np.arange(40), np.arange(40, 60)
+    found = ProcessBeside(X, y[:, None], np.ones(60), rows, other, [plain(20)], rng)
+    assert len(found.candidates[0]) == 2
+    assert len(found.processes[0].settings) == 5
+    new = rng.normal(size=(500, 90))
+    truth = new[:, 0] - new[:, 30] + new[:, 60] + 0.3 * rng.normal(size=500)
+    chosen, whole = (
+        each(new).logpdf(truth).mean() for each in (found.processes[0], found.candidates[0][0][0])
+    )
+    # The process of all inputs takes noise for a function of ninety.
+    assert chosen > whole + 0.1
+
+
+def test_held_out_rows_choose_all_inputs_where_few_predict_worse(monkeypatch):
+    X, y, rng = linear(2)
+    wrong = FewInputs([5], np.array([0.5, 0.0, -1.0]))
+    monkeypatch.setattr(of_process, "few_inputs", lambda *args: wrong)
+    rows, other = np.arange(40), np.arange(40, 60)
+    found = ProcessBeside(X, y[:, None], np.ones(60), rows, other, [plain(20)], rng)
+    assert len(found.candidates[0]) == 2
+    assert len(found.processes[0].settings) == 92
+
+
+def test_a_pool_agrees_where_one_network_has_no_process_of_few(monkeypatch):
+    X, y, rng = linear(3)
+    several = []
+    for i in range(2):
+        other = np.arange(20) + 20 * i
+        rows = np.setdiff1d(np.arange(60), other)
+        if i:
+            monkeypatch.setattr(of_process, "FEW", 0.0)
+        several.append(ProcessBeside(X, y[:, None], np.ones(60), rows, other, [plain(20)], rng))
+    ProcessBeside.agree(several)
+    assert [len(each.processes[0].settings) for each in several] == [5, 92]
+    assert several[0].parts[0] == several[1].parts[0]
+
+
+def test_a_singular_covariance_ends_the_search(monkeypatch, rng):
+    def fails(covariance):
+        raise LinAlgError
+
+    X = rng.normal(size=(10, 3))
+    monkeypatch.setattr(module.np.linalg, "cholesky", fails)
+    assert few_inputs(X, X[:, 0], np.ones(10), LEAST_LOG_NOISE).inputs == []
+
+
+def test_the_law_of_the_noise_is_learned_with_the_prior_of_all_inputs(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 40))
+    y = np.sin(2 * X[:, 7]) + 0.1 * rng.standard_t(1.5, size=200)
+    asked = []
+
+    def spy(*args):
+        asked.append((args[1].shape[1], args[6]))
+        return search(*args)
+
+    monkeypatch.setattr(stand_ins, "search", spy)
+    _, few = processes(X, y, np.ones(200), rng)
+    assert 7 in few.inputs
+    assert few.law is not None
+    assert set(asked) == {(40, 40), (len(few.inputs), 40)}
