@@ -63,6 +63,7 @@ class Training:
                 self._model.condition_on(*self._model.seen, plan.output, workers)
             if labels is None:
                 self._model.learn_noise(*everything, workers)
+                self._model.learn_width(workers)
         self._model.seen = None  # rows are kept by an output that predicts from them
         if labels is None:  # regression
             self._model.add_other_laws(*everything, generators[5:])
