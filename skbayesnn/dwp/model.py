@@ -18,9 +18,10 @@ from skbayesnn.dwp.noise import (
     some_rows,
 )
 from skbayesnn.dwp.plan import SPARSE_ROWS
-from skbayesnn.dwp.prediction import BLOCK, ExactOutput, InducingOutput, SparseOutput
+from skbayesnn.dwp.prediction import BLOCK, ExactOutput, InducingOutput
 from skbayesnn.dwp.pseudo_observations import start_output
 from skbayesnn.dwp.sizes import LayerSizes, draw_noise
+from skbayesnn.dwp.sparse_output import SparseOutput
 from skbayesnn.dwp.start import start
 from skbayesnn.dwp.width import NO_NOISE, best_width
 from skbayesnn.gaussian_process.learned_noise import choose_law
