@@ -6,8 +6,9 @@ The answers are those of all outputs (:mod:`skbayesnn.dwp.prediction`).
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from skbayesnn.dwp.collapsed import SPARSE_JITTER
+from skbayesnn.dwp.collapsed import SPARSE_JITTER, row_precision
 from skbayesnn.dwp.likelihoods import LOG_2PI
+from skbayesnn.dwp.passes import chunks
 from skbayesnn.dwp.prediction import BLOCK, RowsOutput
 from skbayesnn.dwp.triangular import multiply_lower
 from skbayesnn.gaussian_process.factors import cholesky, inverse, warn_of_jitter
@@ -39,10 +40,13 @@ class SparseOutput(RowsOutput):
         rows = self._features(d, parameters)
         features, inv, values, vectors, totals, _ = self._decompose(rows, parameters)
         basis, own = vectors.T @ inv, np.exp(parameters["log_noise"][0])
+        precision = self._precision(parameters)
+        own_basis = basis.T.astype(precision)
         fitted, kept, rest = np.empty((3, len(rows)))
         for i in range(0, len(rows), BLOCK):
             part = slice(i, i + BLOCK)
-            scores = squared_exponential(rows[part], features, log_height) @ basis.T
+            cross = squared_exponential(rows[part], features, log_height)
+            scores = (cross.astype(precision, copy=False) @ own_basis).astype(np.float64)
             fitted[part] = scores @ (totals[:, 0] / (values + own))
             squares = scores**2
             kept[part] = 1.0 - squares @ (1.0 / (values + own)) * self.weights[part]
@@ -56,6 +60,10 @@ class SparseOutput(RowsOutput):
         weights = basis.T @ (totals / (values[:, None] + noise))
         return features, weights, [np.sqrt(values / (values + s))[:, None] * basis for s in noise]
 
+    def _precision(self, parameters):
+        scales = parameters["log_heights"][-1], parameters["log_noise"]
+        return row_precision(len(chunks(len(self.X))), *scales)
+
     def _decompose(self, features, parameters):
         """Features of the points, L⁻¹, Λ, U, U'L⁻¹ K_mn Y and the trace of what is left out."""
         log_height = parameters["log_heights"][-1]
@@ -64,15 +72,16 @@ class SparseOutput(RowsOutput):
         factor, _, n_failures = cholesky(gram, SPARSE_JITTER)
         warn_of_jitter(n_failures)
         inv = inverse(factor)
-        products, totals = 0.0, 0.0
+        precision = self._precision(parameters)
+        own_inv, products, totals = inv.astype(precision, copy=False), 0.0, 0.0
         for i in range(0, len(features), BLOCK):
             rows = slice(i, i + BLOCK)
             cross = squared_exponential(features[rows], some, log_height)
             # Whitened first: noise far below the height is then still told from rounding.
             roots = np.sqrt(self.weights[rows, None])
-            whitened = multiply_lower(inv, roots * cross)
-            products = products + whitened.T @ whitened
-            totals = totals + whitened.T @ (roots * self.Y[rows])
+            whitened = multiply_lower(own_inv, (roots * cross).astype(precision, copy=False))
+            products = products + (whitened.T @ whitened).astype(np.float64, copy=False)
+            totals = totals + whitened.T @ (roots * self.Y[rows]).astype(precision, copy=False)
         rest = self.weights.sum() * np.exp(log_height) - products.trace()
         values, vectors = np.linalg.eigh(products)
         return some, inv, np.maximum(values, 0), vectors, vectors.T @ totals, max(rest, 0)
