@@ -40,6 +40,27 @@ from skbayesnn.numerics.workers import ALONE
 
 SPARSE_JITTER = 1e-6
 """On the diagonal of the points' covariance, as a part of it."""
+SINGLE_NOISE = 1e-3
+"""Noise variance, over the height, from which on rows in several chunks are whitened in single
+precision: this errs by about a ten thousandth of the height's root, beside which noise is large."""
+
+
+def row_precision(n_chunks, log_height, log_noise):
+    """Precision of what is computed of rows through some of them.
+
+    Parameters
+    ----------
+    n_chunks : int
+        Of the rows.
+    log_height : float
+    log_noise : ndarray of shape (n_targets,)
+
+    Returns
+    -------
+    precision : type
+    """
+    noisy = np.min(log_noise) - log_height > np.log(SINGLE_NOISE)
+    return np.float32 if n_chunks > 1 and noisy else np.float64
 
 
 def sparse_evidence(features, Y, weights, points, log_height, log_noise, workers=ALONE):
@@ -80,12 +101,16 @@ def sparse_evidence(features, Y, weights, points, log_height, log_noise, workers
     factor, added, n_failures = cholesky(gram, SPARSE_JITTER)
     inv = inverse(factor)
     parts = chunks(len(features))
+    precision = row_precision(len(parts), log_height, log_noise)
+    own_inv, own_roots, own_Y = (each.astype(precision, copy=False) for each in (inv, roots, Y))
 
     def whiten(i):
         part = parts[i]
         cross = squared_exponential(features[part], some, log_height)
-        whitened = multiply_lower(inv, roots[part] * cross)
-        return cross, whitened, whitened.T @ whitened, whitened.T @ Y[part]
+        cross = cross.astype(precision, copy=False)
+        whitened = multiply_lower(own_inv, own_roots[part] * cross)
+        sums = whitened.T @ whitened, whitened.T @ own_Y[part]
+        return cross, whitened, *(each.astype(np.float64, copy=False) for each in sums)
 
     crosses, rows, *sums = zip(*workers.map(whiten, len(parts)), strict=True)
     products, totals = (reduce(add, each) for each in sums)
@@ -121,13 +146,14 @@ def sparse_evidence(features, Y, weights, points, log_height, log_noise, workers
     d_factor = -multiply_lower(inv, d_inner, transposed=True).T
     outer = multiply_lower(inv, d_whitened, transposed=True)
     d_totals = d_totals.T @ inv
+    outer, d_totals = (each.astype(precision, copy=False) for each in (outer, d_totals))
     d_features = np.empty_like(features)
 
     def back(i):
         part = parts[i]
         d_cross = rows[i] @ outer
-        d_cross += Y[part] @ d_totals
-        d_cross *= roots[part]
+        d_cross += own_Y[part] @ d_totals
+        d_cross *= own_roots[part]
         d_features[part], *own = squared_exponential_adjoint(
             features[part], some, crosses[i], d_cross
         )

@@ -15,6 +15,7 @@ from scipy.linalg import LinAlgError
 
 from skbayesnn.dwp.prediction import ExactOutput
 from skbayesnn.dwp.sizes import LayerSizes, draw_noise
+from skbayesnn.dwp.width import best_width
 from skbayesnn.gaussian_process.evidence import evidence, settings_prior, start_of
 
 FEW_ROWS, ROWS_AN_INPUT = 100, 2
@@ -222,7 +223,7 @@ class SettingsOutput:
         self.log_noise = self.settings[:, p + 1 :]
         sizes = LayerSizes(p, n_targets, 1, 1, 0, "gw")
         noise = draw_noise(sizes, generator, 1, 1)
-        self.processes = []
+        self.processes, self.width = [], None
         for settings in self.settings:
             theta = np.zeros(sizes.size())
             parameters = sizes.views(theta)
@@ -235,6 +236,15 @@ class SettingsOutput:
     def noise(self):
         """Noise variance of the first target in each setting."""
         return np.exp(self.log_noise[:, 0])
+
+    def learn_width(self):
+        """Find how much narrower the rows that are left out say that predictions are to be."""
+        parts = [process.left_out(1) for process in self.processes]
+        means, variances = map(np.array, zip(*parts, strict=True))
+        variance = variances.mean(axis=0) + means.var(axis=0)
+        some = self.processes[0]
+        errors = some.Y[:, 0] - means.mean(axis=0)
+        self.width = best_width(errors, variance, float(self.noise.mean()), some.weights)
 
     def functions(self, X):
         """Mean and variance of the function of the first target; (n_settings, n_new)."""

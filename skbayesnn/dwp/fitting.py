@@ -1,11 +1,9 @@
-"""What ``fit`` and ``partial_fit`` do with rows that have passed all checks."""
-
-import copy
+"""What ``fit`` does with rows that have passed all checks."""
 
 import numpy as np
 
 from skbayesnn._validation import within_limits
-from skbayesnn.dwp.inference import Inference, SparseInference
+from skbayesnn.dwp.inference import SparseInference
 from skbayesnn.dwp.model import Model
 from skbayesnn.dwp.plan import make_plan
 from skbayesnn.gaussian_process.factors import warn_of_jitter
@@ -16,7 +14,7 @@ from skbayesnn.training.loop import CallbackTasks, train
 from skbayesnn.training.settings import copies, hold_out, holds_out
 
 
-def _number(total):
+def number(total):
     """A sum of weights, as an int where it is one but for rounding."""
     return round(total) if abs(total - round(total)) < 1e-9 * total else float(total)
 
@@ -54,7 +52,7 @@ class Training:
         self.loss_curve_, self.validation_scores_, self.n_iter_ = [], [], 0
         with Workers(self.n_jobs) as workers:
             self._train(plan, self._model.seen, held_out, generators[4], tasks, workers)
-        self.n_samples_seen_ = _number(rows[2].sum())
+        self.n_samples_seen_ = number(rows[2].sum())
         self._adam = None  # a stream that goes on from here starts with fresh moments
         with Workers(self.n_jobs) as workers:
             if held_out is not None:
@@ -63,6 +61,7 @@ class Training:
                 self._model.condition_on(*self._model.seen, plan.output, workers)
             if labels is None:
                 self._model.learn_noise(*everything, workers)
+                self._model.learn_width(workers)
         self._model.seen = None  # rows are kept by an output that predicts from them
         if labels is None:  # regression
             self._model.add_other_laws(*everything, generators[5:])
@@ -98,42 +97,6 @@ class Training:
             warn_of_jitter(inference.n_failures)
             if record.stopped_by_callback:
                 break
-
-    def _fit_batch(self, X, y, weights, first):
-        scales = self._scales(X, y, weights) if first else self._model.scales
-        rows = scales.inputs(X), scales.targets(y), weights
-        plan = make_plan(self, rows[0], stream=True)
-        if first:
-            generators = spawn_generators(self.random_state, 5)
-            self._y_ndim = y.ndim
-            self._model = self._start(scales, rows, plan, generators, stream=True)
-            self._model.seen = None
-            self.loss_curve_, self.validation_scores_, self.n_iter_ = [], [], 0
-            self.n_samples_seen_, self._adam = 0, None
-        else:
-            self._model = copy.deepcopy(self._model)  # should what follows fail
-            self._model.leave_rows()
-        self.n_samples_seen_ = _number(self.n_samples_seen_ + weights.sum())
-        settings = plan.phases[0].settings
-        inference = Inference(
-            self._model, *rows,
-            self.n_samples_seen_, self.n_draws, settings.n_batches, late=1.0, annealed=0.0,
-        )  # fmt: skip
-        if self._adam is not None:
-            inference.adam = copy.deepcopy(self._adam)
-        with Workers(self.n_jobs) as inference.workers:
-            record = train(
-                inference,
-                n_epochs=1,
-                learning_rate=self.learning_rate,
-                generator=self._model.generator,
-                batch_size=settings.batch_size,
-                schedule="constant",
-            )
-        self._adam = inference.adam
-        self._record(record)
-        self._publish()
-        warn_of_jitter(inference.n_failures)
 
     def _record(self, record):
         self.loss_curve_ = self.loss_curve_ + record.losses

@@ -6,9 +6,10 @@ from scipy.linalg import LinAlgError
 from skbayesnn.dwp.collapsed import collapsed_loss_and_gradient
 from skbayesnn.dwp.noise import fewer
 from skbayesnn.dwp.objective import loss_and_gradient
-from skbayesnn.dwp.prediction import ExactOutput, InducingOutput, SparseOutput
+from skbayesnn.dwp.prediction import ExactOutput, InducingOutput
 from skbayesnn.dwp.sites import Sites
 from skbayesnn.dwp.sizes import draw_noise
+from skbayesnn.dwp.sparse_output import SparseOutput
 from skbayesnn.gaussian_process.evidence import relevance_prior
 from skbayesnn.numerics.workers import ALONE
 from skbayesnn.training.loop import GradientModel

@@ -12,15 +12,18 @@ from skbayesnn.dwp.noise import (
     FEWER_DRAWS,
     LAST_DRAWS,
     LAST_ROUNDS,
+    MOST_GROUPS,
     START_ROWS,
     fewer,
     some_rows,
 )
 from skbayesnn.dwp.plan import SPARSE_ROWS
-from skbayesnn.dwp.prediction import BLOCK, ExactOutput, InducingOutput, SparseOutput
+from skbayesnn.dwp.prediction import BLOCK, ExactOutput, InducingOutput
 from skbayesnn.dwp.pseudo_observations import start_output
 from skbayesnn.dwp.sizes import LayerSizes, draw_noise
+from skbayesnn.dwp.sparse_output import SparseOutput
 from skbayesnn.dwp.start import start
+from skbayesnn.dwp.width import NO_NOISE, best_width
 from skbayesnn.gaussian_process.learned_noise import choose_law
 from skbayesnn.gaussian_process.stand_ins import seen_through, with_noise
 from skbayesnn.numerics.workers import ALONE
@@ -29,8 +32,6 @@ from skbayesnn.training.unseen import draws_where_unseen, where_unseen
 
 MOST_FREEDOM = 20
 """Degrees of freedom at most where they are not given: of a hundred inputs few matter."""
-MOST_GROUPS = 10
-"""Of draws of the hidden layers, where each is seen with several Gaussians of the noise."""
 
 
 class Model:
@@ -64,6 +65,8 @@ class Model:
         For training.
     law : NoiseLaw or None
         Of noise that is not one Gaussian, where the noise variance is ``unit``.
+    width : Width or None
+        Of predictions where there is no noise.
     output : InducingOutput, ExactOutput or SparseOutput
         Predicts; of the time of :meth:`freeze`.
     settings : SettingsOutput or None
@@ -98,7 +101,7 @@ class Model:
             a, self.parameters, X, Y, weights, generators[0], exact=exact, laws=first
         )
         self.seen = (X, Y, weights) if seen is None else (X, seen.targets, seen.weights)
-        self.unit, self.mean_noise = 1.0, 1.0
+        self.unit, self.mean_noise, self.width = 1.0, 1.0, None
         if seen is not None:
             self.unit = seen.unit
             variances = self.law.mean_variances(X, seen.targets[:, 0])
@@ -174,6 +177,22 @@ class Model:
             self._see(X, seen.targets, seen.weights)
             self.mean_noise = weights @ law.mean_variances(X, moments[0]) / weights.sum()
 
+    def learn_width(self, workers=ALONE):
+        """Predict as narrowly as rows that are left out allow, if there is no noise.
+
+        For one target and an exact output: through some of the rows, what these leave looks like
+        noise. All draws of the hidden layers take part: the mean of few is worse than that of all.
+        """
+        log_noise = self.parameters["log_noise"]
+        if self.kind is not ExactOutput or self.law is not None or len(log_noise) > 1:
+            return
+        if log_noise[0] < NO_NOISE:
+            _, Y, weights = self.rows
+            output = self._make_output()
+            means, variances = output.left_out(output.n_draws, workers)
+            noise = float(np.exp(log_noise[0]))
+            self.width = best_width(Y[:, 0] - means, variances, noise, weights)
+
     def _noise_beside(self, given, variance):
         """Noise variance that training found, over that of rows left out of the output.
 
@@ -205,6 +224,8 @@ class Model:
             self.chance = chance_of_settings(weights, X.shape[1])
             if self.chance > 0:
                 self.settings = SettingsOutput(X, Y, weights, self.found, generators[0])
+                if self.width is not None:
+                    self.settings.learn_width()
 
     def know(self, X, Y, chance):
         """Let rows with the inputs of one of these have its target, with this chance."""
@@ -214,6 +235,7 @@ class Model:
     def leave_rows(self):
         """Predict from the inducing points; put there what another output knows of its rows."""
         self.chance, self.settings, self.elsewhere, self.known = 0.0, None, None, None
+        self.width = None
         if self.law is not None:  # a stream has Gaussian noise
             self.parameters["log_noise"] += np.log(self.mean_noise / self.unit)
             self.law, self.laws = None, "gaussian"
@@ -247,28 +269,36 @@ class Model:
     def _noise_variances(self):
         """Of standardised targets; the mean over rows where it depends on them."""
         variances = np.exp(self.parameters["log_noise"])
+        if self.width is not None:
+            return variances * self.width.noise_factor
         return variances if self.law is None else variances / self.unit * self.mean_noise
 
     def mixtures(self, X, workers=ALONE):
         """Predictive mixtures, one a target, at rows of X in their own units."""
         X, noise = self.scales.inputs(X), np.exp(self.parameters["log_noise"])
         moments = self.output.predict(X, workers)
-        if self.law is None:
+        at = moments[0][:, 0].mean(axis=0)
+        if self.width is not None:
+            noises = np.broadcast_to(noise, len(moments[0]))
+            mixtures = [self._narrow(self.width, *(part[:, 0] for part in moments), noises)]
+        elif self.law is None:
             mixtures = self.scales.mixtures(*moments, noise)
         else:
-            at = moments[0][:, 0].mean(axis=0)
             mixtures = [self._with_noise(X, at, *(part[:, 0] for part in moments))]
         chance, gaussians = self._elsewhere(X)
         mixtures = [where_unseen(m, chance, gaussians, t) for t, m in enumerate(mixtures)]
         if self.settings is not None:
-            mixtures = self._with_settings(X, mixtures, None if self.law is None else at)
+            mixtures = self._with_settings(X, mixtures, at)
         if self.known is not None:
             mixtures = self.known.pool(X, mixtures, self.scales.y_offset, self.scales.y_scale)
         return mixtures
 
     def _with_settings(self, X, mixtures, at):
         """Pools with what the draws of all settings predict; X is standardised."""
-        if self.law is None:
+        if self.width is not None:
+            functions = self.settings.functions(X)
+            others = [self._narrow(self.settings.width, *functions, self.settings.noise)]
+        elif self.law is None:
             noise = np.exp(self.parameters["log_noise"])
             others = self.scales.mixtures(*self.settings.predict(X), np.zeros_like(noise))
         else:
@@ -282,7 +312,14 @@ class Model:
             means, variances = fewer(means, variances, MOST_GROUPS)
             units = np.exp(self.parameters["log_noise"])
         factors = np.broadcast_to(units / self.unit, len(means))
-        known = PredictiveMixture(*with_noise(self.law, X, at, means, variances, factors))
+        return self._in_units(with_noise(self.law, X, at, means, variances, factors))
+
+    def _narrow(self, width, *moments_and_noises):
+        """Mixture where there is no noise, in the units of y."""
+        return self._in_units(width.law(*moments_and_noises))
+
+    def _in_units(self, gaussians):
+        known = PredictiveMixture(*gaussians)
         return known.scaled(float(self.scales.y_offset[0]), float(self.scales.y_scale[0]))
 
     def _elsewhere(self, X):
@@ -312,24 +349,31 @@ class Model:
     def sample(self, X, generator, n_samples):
         """Joint draws of the function of the first target plus noise, in the units of y."""
         X = self.scales.inputs(X)
-        draws = self.output.sample(X, generator, n_samples)
-        unit = np.exp(self.parameters["log_noise"][0])
-        at = None if self.law is None else self.output.predict(X)[0][:, 0].mean(axis=0)
-        draws += self._draw_noise(X, at, unit, draws.shape, generator)
+        draws, at = self.output.sample(X, generator, n_samples), None
+        if self.law is not None or self.width is not None:
+            at = self.output.predict(X)[0][:, 0].mean(axis=0)
+        units = np.full(n_samples, np.exp(self.parameters["log_noise"][0]))
+        draws = self._with_drawn_noise(X, at, draws, units, self.width, generator)
         location, scale = self.scales.y_offset[0], self.scales.y_scale[0]
         draws = draws * scale + location
         draws_where_unseen(draws, *self._elsewhere(X), generator)
         if self.settings is not None:
             others = np.flatnonzero(generator.random(n_samples) < self.chance)
             drawn, units = self.settings.sample(X, generator, len(others))
-            drawn = drawn + self._draw_noise(X, at, units, drawn.shape, generator)
+            width, own = self.settings.width, at
+            if width is not None:
+                own = self.settings.functions(X)[0].mean(axis=0)
+            drawn = self._with_drawn_noise(X, own, drawn, units, width, generator)
             draws[:, others] = drawn * scale + location
         if self.known is not None:
             self.known.replace(X, draws, location, scale, generator)
         return draws
 
-    def _draw_noise(self, X, at, units, shape, generator):
-        """Independent noise, whose variance is so many units in each column; standardised."""
+    def _with_drawn_noise(self, X, at, draws, units, width, generator):
+        """Functions plus noise, whose variance is so many units in each column; standardised."""
+        if width is not None:
+            return width.draws(draws, at, units, generator)
         if self.law is None:
-            return np.sqrt(units) * generator.standard_normal(shape)
-        return np.sqrt(units / self.unit) * self.law.sample(X, at, shape[1], generator)
+            return draws + np.sqrt(units) * generator.standard_normal(draws.shape)
+        noise = self.law.sample(X, at, draws.shape[1], generator)
+        return draws + np.sqrt(units / self.unit) * noise

@@ -13,6 +13,8 @@ import numpy as np
 LAST_ROUNDS, LAST_DRAWS, FEWER_DRAWS = 2, 5, 2
 """Of the trained model: how often the law is learned, and draws of the hidden layers for that, the
 second number where rows are more than those by which a law is learned."""
+MOST_GROUPS = 10
+"""Of draws of the hidden layers, where each is seen with several Gaussians of the noise."""
 START_ROWS = 1500
 """With more, there is no law but the Gaussian one before the end."""
 LAW_ROWS = 5000

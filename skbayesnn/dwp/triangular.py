@@ -10,10 +10,15 @@ from functools import cache
 import numpy as np
 from numba.extending import get_cython_function_address
 
+_NAMES = {
+    np.dtype(np.float64): ("dtrmm", ctypes.c_double),
+    np.dtype(np.float32): ("strmm", ctypes.c_float),
+}
+
 
 @cache
-def _dtrmm():
-    address = get_cython_function_address("scipy.linalg.cython_blas", "dtrmm")
+def _trmm(name):
+    address = get_cython_function_address("scipy.linalg.cython_blas", name)
     letters, numbers = [ctypes.c_char_p] * 4, [ctypes.c_void_p] * 7
     return ctypes.CFUNCTYPE(None, *letters, *numbers)(address)
 
@@ -26,7 +31,8 @@ def multiply_lower(factor, rows, transposed=False):
     factor : ndarray of shape (n, n)
         Lower triangular, Fortran order.
     rows : ndarray of shape (m, n)
-        C order; row i becomes ``factor @ row``, or ``factor.T @ row``.
+        C order, and of the factor's precision, double or single; row i becomes ``factor @ row``, or
+        ``factor.T @ row``.
     transposed : bool
 
     Returns
@@ -42,10 +48,13 @@ def multiply_lower(factor, rows, transposed=False):
     """
     m, n = rows.shape
     fits = factor.flags.f_contiguous and rows.flags.c_contiguous and factor.shape == (n, n)
-    if not (fits and factor.dtype == rows.dtype == np.float64):
-        raise ValueError("A factor in Fortran order and rows in C order of float64 are needed.")
-    size, count, one = ctypes.c_int(n), ctypes.c_int(m), ctypes.c_double(1.0)
-    _dtrmm()(
+    if not (fits and factor.dtype == rows.dtype and factor.dtype in _NAMES):
+        raise ValueError(
+            "A factor in Fortran order and rows in C order of one precision are needed."
+        )
+    name, number = _NAMES[factor.dtype]
+    size, count, one = ctypes.c_int(n), ctypes.c_int(m), number(1.0)
+    _trmm(name)(
         b"L", b"L", b"T" if transposed else b"N", b"N",
         ctypes.byref(size), ctypes.byref(count), ctypes.byref(one),
         factor.ctypes.data, ctypes.byref(size), rows.ctypes.data, ctypes.byref(size),

@@ -66,7 +66,8 @@ def squared_exponential_adjoint(left, right, gram, d_gram):
     ----------
     left, right : ndarray of shapes (m, k) and (n, k)
     gram, d_gram : ndarray of shape (m, n)
-        The Gram matrix and the gradient in it, which is overwritten.
+        The Gram matrix and the gradient in it, which is overwritten. Products are in their
+        precision.
 
     Returns
     -------
@@ -74,11 +75,11 @@ def squared_exponential_adjoint(left, right, gram, d_gram):
     d_log_height : float
     """
     d_gram *= gram
-    k = left.shape[1]
-    moved = d_gram @ np.column_stack([right, np.ones(len(right))])
+    k, precision = left.shape[1], gram.dtype
+    moved = d_gram @ np.column_stack([right, np.ones(len(right))]).astype(precision, copy=False)
     d_left = moved[:, :k] - moved[:, k:] * left
     d_log_height = moved[:, k].sum()
-    moved = d_gram.T @ np.column_stack([left, np.ones(len(left))])
+    moved = d_gram.T @ np.column_stack([left, np.ones(len(left))]).astype(precision, copy=False)
     return d_left, moved[:, :k] - moved[:, k:] * right, d_log_height
 
 

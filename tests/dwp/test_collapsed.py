@@ -20,8 +20,9 @@ from skbayesnn.dwp.collapsed import (
 )
 from skbayesnn.dwp.passes import Pass
 from skbayesnn.dwp.plan import make_plan
-from skbayesnn.dwp.prediction import ExactOutput, SparseOutput
+from skbayesnn.dwp.prediction import ExactOutput
 from skbayesnn.dwp.sizes import LayerSizes
+from skbayesnn.dwp.sparse_output import SparseOutput
 from skbayesnn.gaussian_process.evidence import log_evidence, relevance_prior
 from skbayesnn.gaussian_process.kernels import squared_exponential
 

@@ -12,8 +12,9 @@ from skbayesnn._validation import InvalidParameterError
 from skbayesnn.dwp import model as model_module
 from skbayesnn.dwp.fitting import Training
 from skbayesnn.dwp.noise import fewer
-from skbayesnn.dwp.prediction import ExactOutput, SparseOutput
+from skbayesnn.dwp.prediction import ExactOutput
 from skbayesnn.dwp.sizes import LayerSizes, draw_noise
+from skbayesnn.dwp.sparse_output import SparseOutput
 from skbayesnn.gaussian_process.conditioned import Process
 from skbayesnn.gaussian_process.noise import Features, NoiseLaw
 from skbayesnn.gaussian_process.stand_ins import seen_through, with_noise

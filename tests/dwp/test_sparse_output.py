@@ -11,8 +11,9 @@ from skbayesnn.dwp.collapsed import (
     SPARSE_JITTER,
 )
 from skbayesnn.dwp.passes import Pass
-from skbayesnn.dwp.prediction import ExactOutput, SparseOutput, sparse_loss
+from skbayesnn.dwp.prediction import ExactOutput
 from skbayesnn.dwp.sizes import LayerSizes
+from skbayesnn.dwp.sparse_output import SparseOutput, sparse_loss
 from skbayesnn.gaussian_process.kernels import squared_exponential
 
 
@@ -24,7 +25,7 @@ def sparse_model(n_layers=2):
 
 
 def test_sparse_output_by_dense_algebra(monkeypatch):
-    monkeypatch.setattr("skbayesnn.dwp.prediction.BLOCK", 4)  # several blocks of rows
+    monkeypatch.setattr("skbayesnn.dwp.sparse_output.BLOCK", 4)  # several blocks of rows
     a, theta, X, Y, noise, points = sparse_model()
     new = np.random.default_rng(1).normal(size=(6, 2))
     output = SparseOutput(a, theta, noise, X, Y, np.ones(9), points)
@@ -57,7 +58,7 @@ def test_sparse_output_by_dense_algebra(monkeypatch):
 
 @pytest.mark.parametrize("n_layers", [0, 2])
 def test_sparse_output_through_all_rows_is_exact(n_layers, monkeypatch):
-    monkeypatch.setattr("skbayesnn.dwp.prediction.SPARSE_JITTER", 1e-10)
+    monkeypatch.setattr("skbayesnn.dwp.sparse_output.SPARSE_JITTER", 1e-10)
     a, theta, X, Y, noise, _ = sparse_model(n_layers)
     new = np.random.default_rng(1).normal(size=(6, 2))
     sparse = SparseOutput(a, theta, noise, X, Y, np.ones(9), np.arange(9)).predict(new)

@@ -10,8 +10,9 @@ from sklearn.preprocessing import StandardScaler
 from skbayesnn import DeepWishartRegressor
 from skbayesnn.dwp import objective as ob
 from skbayesnn.dwp.collapsed import sparse_evidence
-from skbayesnn.dwp.prediction import ExactOutput, SparseOutput
+from skbayesnn.dwp.prediction import ExactOutput
 from skbayesnn.dwp.sizes import LayerSizes, Noise, draw_noise
+from skbayesnn.dwp.sparse_output import SparseOutput
 from skbayesnn.gaussian_process.evidence import evidence, log_evidence
 
 COUNTS = np.array([1, 3, 2, 1, 4, 1])
