@@ -395,6 +395,11 @@ class UDNRegressor(
         placed, known = self._X_map.placed(X), self._own_mixtures(X[other])
         self._process = ProcessBeside(placed, targets, weights, rows, other, known, self._split)
 
+    def _agree(self, X, targets, weights):
+        beside = [member._process for member in self._members() if member._process is not None]
+        if beside:
+            ProcessBeside.agree(beside)
+
     def _own_gaussians(self, X):
         """Gaussians of this estimator's own network, at inputs that are scaled, and q(ℓ)."""
         q, law = self._depths(), self._network.architecture.likelihood
