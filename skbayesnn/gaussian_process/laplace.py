@@ -77,7 +77,7 @@ class Laplace:
             zero = self._log_posterior(0.0 * self.functions, 0.0 * self.solved)
             if not value > zero:
                 value, self.solved, self.functions = zero, 0.0 * start, 0.0 * self.functions
-        rise, self.n_factorisations = 0.0, 0
+        rise = 0.0
         for _ in range(MOST_STEPS):
             if not rise:
                 self._linearise()
@@ -122,16 +122,18 @@ class Laplace:
         d = self.weights * (p[:1] * p[1:] if self.two else p)
         self.precisions = np.maximum(d, LEAST * self.weights)
         n, self.parts, half = len(self.gram), [], 0.0
-        for own in self.precisions:
-            root = np.sqrt(own)
-            b = self.gram * root
-            b *= root[:, None]
-            b.ravel()[:: n + 1] += 1.0
-            factor, _, _ = cholesky(b.T, 0.0)
+        for number, own in enumerate(self.precisions):
+            # At a start of zero all classes are alike.
+            if number == 0 or not np.array_equal(own, self.precisions[number - 1]):
+                root = np.sqrt(own)
+                b = self.gram * root
+                b *= root[:, None]
+                b.ravel()[:: n + 1] += 1.0
+                factor, _, _ = cholesky(b.T, 0.0)
+                part, _ = lapack.dpotri(factor, lower=1)  # the lower half alone
+                part *= root
+                part *= root[:, None]
             half += np.log(np.diagonal(factor)).sum()
-            part, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)  # the lower half alone
-            part *= root
-            part *= root[:, None]
             self.parts.append(part)
         self.factor = None
         if not self.two:

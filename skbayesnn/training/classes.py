@@ -39,7 +39,7 @@ from skbayesnn.training.process import ITERATIONS, RACE_ITERATIONS, RACE_ROWS, S
 
 MOST_CLASSES = 20
 """There is no process for more."""
-SEARCH_WORK, MOST_WORK = 1.3e8, 2e9
+SEARCH_WORK, MOST_WORK = 1.3e8, 1e9
 """Bounds of the number of functions times the cube of the rows, by which settings are learned and
 that the process is given."""
 LEAST_LOG_NOISE = -10.0

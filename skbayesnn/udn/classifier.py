@@ -1,10 +1,8 @@
 """``UDNClassifier``: softmax likelihood, probabilities mixed over depths (eq. 11)."""
 
-from contextlib import suppress
 from typing import Any, Literal, Self
 
 import numpy as np
-from scipy.linalg import LinAlgError
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.class_weight import compute_class_weight
@@ -15,7 +13,6 @@ from skbayesnn._safety import VersionStampMixin, whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, Schedule, Seed
 from skbayesnn._validation import BOOLEAN, Options, check_parameters
 from skbayesnn.numerics.threads import one_blas_thread
-from skbayesnn.training.classes import MOST_CLASSES, ClassesBeside, HeldOutClasses
 from skbayesnn.udn._base import CONSTRAINTS, Mapping, UnboundedDepthMixin
 from skbayesnn.udn.layers import LayerGenerator
 from skbayesnn.udn.likelihoods import Likelihood, best_temperature
@@ -66,7 +63,7 @@ class UDNClassifier(
         has a length scale for each input, and predicts smooth functions better than networks do;
         where it predicts worse, its weight is near zero. A regressor moves its mean towards theirs
         as far as the held-out rows ask for. In a classifier its functions are the logits of the
-        classes; of more than 1259 rows of two classes, 584 of ten or 464 of twenty it is given that
+        classes; of more than 999 rows of two classes, 464 of ten or 368 of twenty it is given that
         many, chosen at random, and there is none for more classes. There is none for images,
         without early stopping, with ``normalize_X=False``, or after ``partial_fit``.
     width : int or "auto", default="auto"
@@ -322,26 +319,6 @@ class UDNClassifier(
         logits = self._network.outputs(X, self._depth.support)
         codes = targets[:, 0].astype(int)
         self._temperature = best_temperature(logits, self._depth.probabilities(), codes, weights)
-
-    def _set_beside(self, X, targets, weights, rows, other):
-        """Keep what the network says of the rows held out, until all networks are trained."""
-        n_classes = self._network.architecture.likelihood.n_targets
-        none = not self.gaussian_process or self._X_map is None or self._sees_images
-        if none or not 2 <= n_classes <= MOST_CLASSES:
-            return
-        q = self._depths()
-        by_depth = self._own_probabilities(self._scaled(X[other]), len(q))
-        self._held_out = HeldOutClasses(rows, other, by_depth, q)
-
-    def _agree(self, X, targets, weights):
-        """One process beside all networks, by the rows held out from each."""
-        members = self._members()
-        held = [member.__dict__.pop("_held_out", None) for member in members]
-        held = [each for each in held if each is not None]
-        if held:
-            data = self._X_map.placed(X), targets[:, 0].astype(int), weights
-            with suppress(LinAlgError):  # the networks are left alone
-                self._process = ClassesBeside(*data, held, self._split)
 
     @one_blas_thread
     def partial_fit(

@@ -1,19 +1,41 @@
-"""What classifiers predict: probabilities by each depth, with those of a Gaussian process."""
+"""What classifiers predict: probabilities by each depth, and those of a process beside them."""
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import LinAlgError
 from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skbayesnn._typing import ArrayLike, FloatArray
 from skbayesnn.numerics.threads import one_blas_thread
-from skbayesnn.training.classes import product
+from skbayesnn.training.classes import MOST_CLASSES, ClassesBeside, HeldOutClasses, product
 
 
 class ClassPredictions:
-    """Predictions of the members' networks; ``_process`` is the process beside them."""
+    """Predictions of all networks, and of the process beside them, which is ``_process``."""
+
+    def _set_beside(self, X, targets, weights, rows, other):
+        """Keep what the network says of the rows held out, until all networks are trained."""
+        n_classes = self._network.architecture.likelihood.n_targets
+        none = not self.gaussian_process or self._X_map is None or self._sees_images
+        if none or not 2 <= n_classes <= MOST_CLASSES:
+            return
+        q = self._depths()
+        by_depth = self._own_probabilities(self._scaled(X[other]), len(q))
+        self._held_out = HeldOutClasses(rows, other, by_depth, q)
+
+    def _agree(self, X, targets, weights):
+        """One process beside all networks, by the rows held out from each."""
+        members = self._members()
+        held = [member.__dict__.pop("_held_out", None) for member in members]
+        held = [each for each in held if each is not None]
+        if held:
+            data = self._X_map.placed(X), targets[:, 0].astype(int), weights
+            with suppress(LinAlgError):  # the networks are left alone
+                self._process = ClassesBeside(*data, held, self._split)
 
     def _depth_probabilities(self, X):
         """Probabilities of classes by each depth of each network, and of these depths.

@@ -79,7 +79,7 @@ class UDNRegressor(
         has a length scale for each input, and predicts smooth functions better than networks do;
         where it predicts worse, its weight is near zero. A regressor moves its mean towards theirs
         as far as the held-out rows ask for. In a classifier its functions are the logits of the
-        classes; of more than 1259 rows of two classes, 584 of ten or 464 of twenty it is given that
+        classes; of more than 999 rows of two classes, 464 of ten or 368 of twenty it is given that
         many, chosen at random, and there is none for more classes. There is none for images,
         without early stopping, with ``normalize_X=False``, or after ``partial_fit``.
     width : int or "auto", default="auto"
