@@ -50,6 +50,8 @@ SUMS, SHARES, SUM_STD = np.linspace(0.4, 1.6, 13), np.linspace(0.0, 1.0, 21), 0.
 """Exponents that are tried, a + b and b / (a + b), and the spread of the former a priori."""
 LEAST_SHARE = 0.01
 """A process with a smaller share is left out."""
+MOST_HELD = 2000
+"""Held-out rows of a network that it is judged by."""
 ROWS_AT_ONCE = 500
 
 
@@ -343,9 +345,10 @@ class ClassesBeside:
         settings = label_settings(indicator_lengths(*first, generator), *first, n_classes)
         logs = 0.0
         for each in held:
-            other = each.other
+            some_held = each.other, np.arange(len(each.other))
+            other, at = some(some_held, MOST_HELD, generator)
             g = given(each.rows).probabilities(X[other])
-            logs += log_likelihoods(each.by_depth, each.q, g, codes[other], weights[other])
+            logs += log_likelihoods(each.by_depth[:, at], each.q, g, codes[other], weights[other])
         self.exponents = expected_exponents(logs)
         self.process = given(np.arange(len(X))) if self.exponents[1] else None
 

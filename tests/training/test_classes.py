@@ -137,6 +137,22 @@ def test_rows_are_bounded_by_the_work(rows, rng, monkeypatch):
     assert len(found.process.features) == 50
 
 
+def test_many_held_out_rows_are_judged_by_some(rows, rng, monkeypatch):
+    X, codes = rows
+    judged = []
+    monkeypatch.setattr(classes, "MOST_HELD", 9)
+    monkeypatch.setattr(
+        classes, "log_likelihoods", lambda *told: judged.append(told) or log_likelihoods(*told)
+    )
+    by_row = np.column_stack([np.arange(150.0), np.ones(150)])
+    by_row /= by_row.sum(axis=1, keepdims=True)
+    ClassesBeside(X, codes, np.ones(150), held_of(X, codes, 1, by_row), rng)
+    by_depth, _, _, own, _ = judged[0]
+    number = np.rint(by_depth[0, :, 0] / by_depth[0, :, 1]).astype(int)
+    assert len(np.unique(number)) == 9
+    np.testing.assert_array_equal(own, codes[number])
+
+
 def test_blocks_of_rows_change_nothing(rows, monkeypatch):
     X, codes = rows
     process = ClassProcess(np.array([0.0, 1.0, 2.0]), X, codes, np.ones(150), 2)
