@@ -17,7 +17,6 @@ from skbayesnn._validation import (
 from skbayesnn._warnings import warn_user
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.workers import Workers
-from skbayesnn.training.beside import ProcessBeside
 from skbayesnn.training.loop import CallbackTasks, train
 from skbayesnn.training.settings import (
     TRAINING_CONSTRAINTS,
@@ -235,9 +234,7 @@ class UnboundedDepthMixin:
                 )
                 if not goes_on:
                     break
-        beside = [member._process for member in self._members() if member._process is not None]
-        if beside:
-            ProcessBeside.agree(beside)
+        self._agree(X, targets, weights)
         self._publish()
         tasks.finish()
 
@@ -303,6 +300,9 @@ class UnboundedDepthMixin:
 
     def _set_beside(self, X, targets, weights, rows, other):
         """Another model may share in the prediction, by the rows that were held out."""
+
+    def _agree(self, X, targets, weights):
+        """All networks of the pool take the same part of what is beside them."""
 
     def _weigh_inputs(self, learn, settings):
         """Train with all inputs alike and with those that matter, and keep what predicts better."""

@@ -32,7 +32,9 @@ def test_training_helps_and_so_does_a_hidden_layer_more():
     X, y = spiral(5, 500, 0)
     options = {"depth_prior": "point", "refit": False, "n_networks": 1, "random_state": 0}
     scores = [
-        UDNClassifier(max_depth=depth, max_iter=epochs, **options).fit(X, y).score(X, y)
+        UDNClassifier(gaussian_process=False, max_depth=depth, max_iter=epochs, **options)
+        .fit(X, y)
+        .score(X, y)
         for depth, epochs in ((3, 1), (1, 120), (3, 120))
     ]
     assert scores[0] < 0.8
@@ -224,7 +226,7 @@ def few_of_many(n=300, seed=0):
 
 def test_many_inputs_are_weighed():
     X, y = few_of_many()
-    model = UDNClassifier(n_networks=1, random_state=0).fit(X, y)
+    model = UDNClassifier(gaussian_process=False, n_networks=1, random_state=0).fit(X, y)
     assert set(np.argsort(model.input_relevance_)[-2:]) == {4, 20}
     assert model.input_relevance_.max() == 1
     assert np.median(model.input_relevance_) < 0.05

@@ -50,7 +50,8 @@ def test_densities_of_a_pool_are_the_mean_of_its_networks():
 
 def test_probabilities_of_a_pool_are_the_mean_of_its_networks():
     X, y = spiral(2, 120, 0)
-    pool = UDNClassifier(n_networks=2, max_iter=10, random_state=0).fit(X, y)
+    pool = UDNClassifier(gaussian_process=False, n_networks=2, max_iter=10, random_state=0)
+    pool.fit(X, y)
     p = []
     for member in pool._members():
         logits = member._network.outputs(member._scaled(X), len(member._depths()))

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from skbayesnn import UDNClassifier, UDNRegressor
+from skbayesnn import UDNRegressor
 
 QUICK = {"max_iter": 20, "n_networks": 2, "random_state": 0}
 
@@ -103,12 +103,6 @@ def test_a_stream_has_none_and_takes_it_away(rows):
 def test_it_is_on_or_off(rows, value):
     with pytest.raises(ValueError, match="'gaussian_process' parameter of UDNRegressor"):
         UDNRegressor(gaussian_process=value).fit(*rows)
-
-
-def test_classifiers_have_none(rows):
-    X, y = rows
-    model = UDNClassifier(max_iter=2, random_state=0).fit(X, y > 0)
-    assert not hasattr(model, "gaussian_process_weight_")
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,144 @@
+"""What classifiers predict: probabilities by each depth, and those of a process beside them."""
+
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError
+from scipy.special import softmax
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skbayesnn._typing import ArrayLike, FloatArray
+from skbayesnn.numerics.threads import one_blas_thread
+from skbayesnn.training.classes import MOST_CLASSES, ClassesBeside, HeldOutClasses, product
+
+
+class ClassPredictions:
+    """Predictions of all networks, and of the process beside them, which is ``_process``."""
+
+    def _set_beside(self, X, targets, weights, rows, other):
+        """Keep what the network says of the rows held out, until all networks are trained."""
+        n_classes = self._network.architecture.likelihood.n_targets
+        none = not self.gaussian_process or self._X_map is None or self._sees_images
+        if none or not 2 <= n_classes <= MOST_CLASSES:
+            return
+        q = self._depths()
+        by_depth = self._own_probabilities(self._scaled(X[other]), len(q))
+        self._held_out = HeldOutClasses(rows, other, by_depth, q)
+
+    def _agree(self, X, targets, weights):
+        """One process beside all networks, by the rows held out from each."""
+        members = self._members()
+        held = [member.__dict__.pop("_held_out", None) for member in members]
+        held = [each for each in held if each is not None]
+        if held:
+            data = self._X_map.placed(X), targets[:, 0].astype(int), weights
+            with suppress(LinAlgError):  # the networks are left alone
+                self._process = ClassesBeside(*data, held, self._split)
+
+    def _depth_probabilities(self, X):
+        """Probabilities of classes by each depth of each network, and of these depths.
+
+        The process beside the networks has its part in each.
+
+        Returns
+        -------
+        by_depth : ndarray of shape (n_depths, n_samples, n_classes)
+        q : ndarray of shape (n_depths,)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        members, by_depth = self._members(), []
+        depths = [member._depths() for member in members]
+        for member, q in zip(members, depths, strict=True):
+            by_depth.append(member._own_probabilities(member._scaled(X), len(q)))
+        by_depth, q = np.concatenate(by_depth), np.concatenate(depths) / len(members)
+        beside = self._process
+        if beside is not None and beside.process is not None:
+            process = beside.process.probabilities(self._X_map.placed(X))
+            by_depth = product(by_depth, process, beside.exponents)
+        return by_depth, q
+
+    def _own_probabilities(self, X, n_depths):
+        """By each depth of this estimator's own network, at inputs that are scaled."""
+        return softmax(self._network.outputs(X, n_depths) / self._temperature, axis=2)
+
+    @property
+    def temperature_(self) -> float:
+        """What logits are divided by; of several networks the mean."""
+        return float(np.mean([member._temperature for member in self._members()]))
+
+    @property
+    def gaussian_process_weight_(self) -> float:
+        """Part of the Gaussian process in the exponents of the probabilities."""
+        return 0.0 if self._process is None else self._process.weight
+
+    @one_blas_thread
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Predict class probabilities, averaged over the posterior of the depth (eq. 11).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+        """
+        by_depth, q = self._depth_probabilities(X)
+        p = np.tensordot(q, by_depth, axes=1)
+        return p / p.sum(axis=1, keepdims=True)
+
+    def predict_log_proba(self, X: ArrayLike) -> FloatArray:
+        """Logarithm of :meth:`predict_proba`; (n_samples, n_classes)."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Predict the most probable class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        most_probable = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[most_probable]
+
+    @one_blas_thread
+    def predict_quantiles(
+        self, X: ArrayLike, quantiles: ArrayLike = (0.05, 0.5, 0.95)
+    ) -> FloatArray:
+        """Quantiles of each class probability over the posterior of the depth.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        quantiles : float or array-like of shape (n_quantiles,), default=(0.05, 0.5, 0.95)
+            In (0, 1), in any order.
+
+        Returns
+        -------
+        quantiles : ndarray of shape (n_samples, n_classes, n_quantiles)
+            The smallest probability p such that depths whose probability is at most p have
+            posterior mass of at least the quantile.
+
+        Raises
+        ------
+        ValueError
+            A quantile is outside (0, 1).
+        """
+        levels = np.atleast_1d(np.asarray(quantiles, dtype=float))
+        if levels.ndim != 1 or not np.all((levels > 0) & (levels < 1)):
+            raise ValueError(f"quantiles must be numbers in (0, 1). Got {quantiles!r} instead.")
+        by_depth, q = self._depth_probabilities(X)
+        p = np.moveaxis(by_depth, 0, -1)
+        order = np.argsort(p, axis=-1)
+        mass = np.cumsum(q[order], axis=-1)
+        mass /= mass[..., -1:]
+        ranks = (mass[..., None] < levels - 1e-12).sum(axis=-2)
+        return np.take_along_axis(np.take_along_axis(p, order, axis=-1), ranks, axis=-1)
