@@ -35,7 +35,14 @@ from skbayesnn.gaussian_process.evidence import (
 )
 from skbayesnn.gaussian_process.kernels import squared_exponential, symmetric_adjoint
 from skbayesnn.gaussian_process.laplace import Laplace, class_draws
-from skbayesnn.training.process import ITERATIONS, RACE_ITERATIONS, RACE_ROWS, SEARCH_ROWS, STARTS
+from skbayesnn.training.process import (
+    ITERATIONS,
+    RACE_ITERATIONS,
+    RACE_ROWS,
+    SEARCH_ROWS,
+    STARTS,
+    some_rows,
+)
 
 MOST_CLASSES = 20
 """There is no process for more."""
@@ -58,15 +65,6 @@ ROWS_AT_ONCE = 500
 def most_rows(work, n_classes):
     """Rows for which factorisations of all functions stay within the work."""
     return int((work / (1 if n_classes == 2 else n_classes)) ** (1 / 3))
-
-
-def some(data, most, generator):
-    """At most so many rows of arrays of one length, chosen at random."""
-    n = len(data[0])
-    if n <= most:
-        return data
-    rows = generator.permutation(n)[:most]
-    return tuple(part[rows] for part in data)
 
 
 def indicator_lengths(X, codes, weights, generator):
@@ -93,7 +91,7 @@ def indicator_lengths(X, codes, weights, generator):
     Y = (codes[:, None] == present[int(len(present) == 2) :]).astype(float)
     location, scale = location_and_scale(Y, "y", weights)
     data = X, (Y - location) / scale, weights
-    few = some(data, RACE_ROWS, generator)
+    few = some_rows(data, RACE_ROWS, generator)
     starts = [
         search(start_of(X.shape[1], *start), *few, RACE_ITERATIONS, LEAST_LOG_NOISE)
         for start in STARTS
@@ -337,16 +335,16 @@ class ClassesBeside:
         data, most = (X, codes, weights), most_rows(MOST_WORK, n_classes)
 
         def given(rows):
-            chosen = some(tuple(part[rows] for part in data), most, generator)
+            chosen = some_rows(tuple(part[rows] for part in data), most, generator)
             return ClassProcess(settings, *chosen, n_classes)
 
         few = min(SEARCH_ROWS, most_rows(SEARCH_WORK, n_classes))
-        first = some(tuple(part[held[0].rows] for part in data), few, generator)
+        first = some_rows(tuple(part[held[0].rows] for part in data), few, generator)
         settings = label_settings(indicator_lengths(*first, generator), *first, n_classes)
         logs = 0.0
         for each in held:
             some_held = each.other, np.arange(len(each.other))
-            other, at = some(some_held, MOST_HELD, generator)
+            other, at = some_rows(some_held, MOST_HELD, generator)
             g = given(each.rows).probabilities(X[other])
             logs += log_likelihoods(each.by_depth[:, at], each.q, g, codes[other], weights[other])
         self.exponents = expected_exponents(logs)

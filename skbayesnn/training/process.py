@@ -40,6 +40,15 @@ ROUNDS = 2
 """Of rows left out, and what the law of the noise makes of them."""
 
 
+def some_rows(data, most, generator):
+    """At most so many rows of arrays of one length, chosen at random."""
+    n = len(data[0])
+    if n <= most:
+        return data
+    rows = generator.permutation(n)[:most]
+    return tuple(part[rows] for part in data)
+
+
 class GaussianProcess:
     """A Gaussian process with a length scale for each input.
 
@@ -87,7 +96,7 @@ class GaussianProcess:
         self.n_candidates = X.shape[1]
         self.inputs = slice(None) if few is None else few.inputs
         data = X[:, self.inputs], (targets - self.location) / self.scale, weights
-        some = self._some(data, SEARCH_ROWS, generator)
+        some = some_rows(data, SEARCH_ROWS, generator)
         self.few, start = self._race(some, generator) if few is None else (few, few.settings)
         best = self._search(start, some, ITERATIONS)
         start = start if best is None else best.x
@@ -99,7 +108,7 @@ class GaussianProcess:
 
     def _race(self, data, generator):
         """Inputs that matter, and the best settings after a few steps from every start."""
-        data = self._some(data, RACE_ROWS, generator)
+        data = some_rows(data, RACE_ROWS, generator)
         few, n_inputs = few_inputs(*data, LEAST_LOG_NOISE), self.n_candidates
         starts = [start_of(n_inputs, *start) for start in STARTS]
         if few.inputs:
@@ -110,14 +119,6 @@ class GaussianProcess:
             raise LinAlgError("The covariance of the rows is singular.")
         return few, min(found, key=lambda each: each.fun).x
 
-    @staticmethod
-    def _some(data, most, generator):
-        n = len(data[0])
-        if n <= most:
-            return data
-        rows = generator.permutation(n)[:most]
-        return tuple(part[rows] for part in data)
-
     def _search(self, start, data, max_iter):
         X, z, weights = data
         return search(start, X, z[:, None], weights, max_iter, LEAST_LOG_NOISE, self.n_candidates)
@@ -125,7 +126,7 @@ class GaussianProcess:
     def give(self, X, targets, weights, generator):
         """Condition on these rows, with the settings as they are; parameters as at the start."""
         data = X[:, self.inputs], (targets - self.location) / self.scale, weights
-        self.data, self.known = self._some(data, MOST_ROWS, generator), None
+        self.data, self.known = some_rows(data, MOST_ROWS, generator), None
 
     @property
     def without_noise(self):
