@@ -269,8 +269,8 @@ class DeepWishartRegressor(
     rows, 90 % intervals covered 0.62 and 0.85 on two of eight tables, in one of which the function
     rises far above all rows, and 0.96 to 1.00, mostly too much, on the others. With half as many
     inputs again as rows they covered 0.84 to 0.94. They covered 0.97 where the noise has two modes,
-    1.00 without noise above 1500 rows or below 50, and up to 0.98 in gaps between the rows. With
-    20 to 50 rows they covered 0.65 to 0.75 on six of 54 tables (rounded or positive targets, rows
+    0.89 to 1.00 without noise below 50 rows and 1.00 on one table above 1500, and up to 0.98 in
+    gaps between the rows. With 20 to 50 rows they covered 0.65 to 0.75 on six of 54 tables (rounded or positive targets, rows
     that come three times, ten inputs, no relation at all, beyond the rows).
 
     References
