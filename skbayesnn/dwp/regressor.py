@@ -270,8 +270,9 @@ class DeepWishartRegressor(
     rises far above all rows, and 0.96 to 1.00, mostly too much, on the others. With half as many
     inputs again as rows they covered 0.84 to 0.94. They covered 0.97 where the noise has two modes,
     0.89 to 1.00 without noise below 50 rows and 1.00 on one table above 1500, and up to 0.98 in
-    gaps between the rows. With 20 to 50 rows they covered 0.65 to 0.75 on six of 54 tables (rounded or positive targets, rows
-    that come three times, ten inputs, no relation at all, beyond the rows).
+    gaps between the rows. With 20 to 50 rows they covered 0.65 to 0.75 on six of 54 tables (rounded
+    or positive targets, rows that come three times, ten inputs, no relation at all, beyond the
+    rows).
 
     References
     ----------
