@@ -185,9 +185,9 @@ class ClassProcess:
     >>> X = np.linspace(-2, 2, 20)[:, None]
     >>> process = ClassProcess(np.array([0.0, 2.0]), X, (X[:, 0] > 0).astype(int), np.ones(20), 2)
     >>> process.probabilities(np.array([[-1.0], [0.0], [1.0]])).round(2)
-    array([[0.97, 0.03],
+    array([[0.92, 0.08],
            [0.5 , 0.5 ],
-           [0.03, 0.97]])
+           [0.08, 0.92]])
     """
 
     def __init__(self, settings, X, codes, weights, n_classes):
