@@ -45,6 +45,9 @@ _LEARNING = 0.02
 # Largest variance of a weight over that of the noise at which sums keep enough digits.
 _MAX_LOG_RATIO = 25.0
 _MOVES = 3
+# Sizes move at every joint draw with a quarter as many inputs as rows, and at fewer with fewer
+# inputs: those gain little by a move that takes as long as a joint draw.
+_SIZE_MOVES = 4.0
 # Of the steps of sizes: logarithms of their deviations are spread evenly.
 _LOG_SIZE_STEPS = log(0.02), log(1.0)
 _EULER = 0.5772156649015329
@@ -333,7 +336,8 @@ class AdditiveChain:
                     ConvergenceWarning,
                 )
             return
-        covariance = self._move_sizes(covariance)
+        if self.rng.random() < _SIZE_MOVES * len(partition.axes) / partition.y.size:
+            covariance = self._move_sizes(covariance)
         if state.degrees < np.inf:
             self._move_precisions(covariance)
         state.f, state.theta = parts_given_variances(partition, covariance, partition.y, self.rng)
