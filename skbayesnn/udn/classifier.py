@@ -46,9 +46,9 @@ class UDNClassifier(
 
     Weights are point estimates, which would make probabilities too certain. Held-out rows therefore
     decide when to stop, choose one temperature for the logits, and decide whether inputs are
-    weighted by how much they seem to matter (see ``input_relevance_``). On synthetic problems of
-    1000 rows or more, the calibration error was at most 0.035, but 0.05 where two of a hundred
-    inputs matter.
+    weighted by how much they seem to matter (see ``input_relevance_``). On nine synthetic
+    problems of 1000 to 3000 rows, the calibration error was at most 0.036, and below 0.03 on seven;
+    on 800 rows of four classes, 30 % of them flipped, it was 0.06.
 
     Parameters
     ----------
