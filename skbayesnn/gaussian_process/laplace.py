@@ -248,6 +248,7 @@ def class_draws(means, covariances):
     k = means.shape[1]
     points = qmc.Sobol(k, scramble=False).random(POINTS) + 0.5 / POINTS
     normals = norm.ppf(points)
+    # Rounding can leave the covariance of a row on the training rows short of positive definite.
     jitter = 1e-9 * np.maximum(np.einsum("mcc->m", covariances), 1e-300)
     factors = np.linalg.cholesky(covariances + jitter[:, None, None] * np.eye(k))
     logits = means + np.einsum("pd,mcd->pmc", normals, factors, optimize=True)

@@ -67,7 +67,8 @@ class SIPRegressor(
         Pool the networks with a Gaussian process, whose weight follows from the held-out rows. It
         has a length scale for each input, and predicts smooth functions better than networks do;
         its mean is moved towards theirs as far as the held-out rows ask for, and where it still
-        predicts worse, its weight is near zero. There is none without early stopping, with
+        predicts worse, its weight is near zero. Where few of the inputs matter, it may be one of
+        those alone, if that predicts these rows better. There is none without early stopping, with
         ``normalize_X=False``, or after ``partial_fit``.
     n_draws : int, default=100
         Monte Carlo draws per training step: of the prior and of the inducing values. The "bnn"

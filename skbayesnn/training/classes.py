@@ -21,7 +21,6 @@ where they are right for different reasons. Then the process is given all rows. 
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
@@ -31,18 +30,10 @@ from skbayesnn.gaussian_process.evidence import (
     LENGTH_BOUNDS,
     relevance_prior,
     search,
-    start_of,
 )
 from skbayesnn.gaussian_process.kernels import squared_exponential, symmetric_adjoint
 from skbayesnn.gaussian_process.laplace import Laplace, class_draws
-from skbayesnn.training.process import (
-    ITERATIONS,
-    RACE_ITERATIONS,
-    RACE_ROWS,
-    SEARCH_ROWS,
-    STARTS,
-    some_rows,
-)
+from skbayesnn.training.process import ITERATIONS, RACE_ROWS, SEARCH_ROWS, at_most, race
 
 MOST_CLASSES = 20
 """There is no process for more."""
@@ -91,17 +82,10 @@ def indicator_lengths(X, codes, weights, generator):
     Y = (codes[:, None] == present[int(len(present) == 2) :]).astype(float)
     location, scale = location_and_scale(Y, "y", weights)
     data = X, (Y - location) / scale, weights
-    few = some_rows(data, RACE_ROWS, generator)
-    starts = [
-        search(start_of(X.shape[1], *start), *few, RACE_ITERATIONS, LEAST_LOG_NOISE)
-        for start in STARTS
-    ]
-    found = [each for each in starts if each is not None]
-    if not found:
-        raise LinAlgError("The covariance of the rows is singular.")
-    best = min(found, key=lambda each: each.fun)
-    best = search(best.x, *data, ITERATIONS, LEAST_LOG_NOISE) or best
-    return best.x[:-2]
+    few = at_most(data, RACE_ROWS, generator)
+    start = race(*few, LEAST_LOG_NOISE)
+    best = search(start, *data, ITERATIONS, LEAST_LOG_NOISE)
+    return (start if best is None else best.x)[:-2]
 
 
 def label_settings(lengths, X, codes, weights, n_classes, max_iter=30):
@@ -335,16 +319,16 @@ class ClassesBeside:
         data, most = (X, codes, weights), most_rows(MOST_WORK, n_classes)
 
         def given(rows):
-            chosen = some_rows(tuple(part[rows] for part in data), most, generator)
+            chosen = at_most(tuple(part[rows] for part in data), most, generator)
             return ClassProcess(settings, *chosen, n_classes)
 
         few = min(SEARCH_ROWS, most_rows(SEARCH_WORK, n_classes))
-        first = some_rows(tuple(part[held[0].rows] for part in data), few, generator)
+        first = at_most(tuple(part[held[0].rows] for part in data), few, generator)
         settings = label_settings(indicator_lengths(*first, generator), *first, n_classes)
         logs = 0.0
         for each in held:
             some_held = each.other, np.arange(len(each.other))
-            other, at = some_rows(some_held, MOST_HELD, generator)
+            other, at = at_most(some_held, MOST_HELD, generator)
             g = given(each.rows).probabilities(X[other])
             logs += log_likelihoods(each.by_depth[:, at], each.q, g, codes[other], weights[other])
         self.exponents = expected_exponents(logs)

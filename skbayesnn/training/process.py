@@ -40,13 +40,44 @@ ROUNDS = 2
 """Of rows left out, and what the law of the noise makes of them."""
 
 
-def some_rows(data, most, generator):
+def at_most(data, most, generator):
     """At most so many rows of arrays of one length, chosen at random."""
     n = len(data[0])
     if n <= most:
         return data
     rows = generator.permutation(n)[:most]
     return tuple(part[rows] for part in data)
+
+
+def race(X, Y, weights, least_log_noise, starts=()):
+    """The best settings of all inputs after a few steps from ``STARTS`` and others.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_inputs)
+    Y : ndarray of shape (n, n_targets)
+        Standardised.
+    weights : ndarray of shape (n,)
+    least_log_noise : float
+        Bound of the log of the noise variance.
+    starts : list of ndarray of shape (n_inputs + 2,), default=()
+        Further ones.
+
+    Returns
+    -------
+    settings : ndarray of shape (n_inputs + 2,)
+
+    Raises
+    ------
+    scipy.linalg.LinAlgError
+        The covariance is singular wherever the search could start.
+    """
+    starts = [*(start_of(X.shape[1], *start) for start in STARTS), *starts]
+    found = [search(each, X, Y, weights, RACE_ITERATIONS, least_log_noise) for each in starts]
+    found = [each for each in found if each is not None]
+    if not found:
+        raise LinAlgError("The covariance of the rows is singular.")
+    return min(found, key=lambda each: each.fun).x
 
 
 class GaussianProcess:
@@ -96,7 +127,7 @@ class GaussianProcess:
         self.n_candidates = X.shape[1]
         self.inputs = slice(None) if few is None else few.inputs
         data = X[:, self.inputs], (targets - self.location) / self.scale, weights
-        some = some_rows(data, SEARCH_ROWS, generator)
+        some = at_most(data, SEARCH_ROWS, generator)
         self.few, start = self._race(some, generator) if few is None else (few, few.settings)
         best = self._search(start, some, ITERATIONS)
         start = start if best is None else best.x
@@ -108,16 +139,11 @@ class GaussianProcess:
 
     def _race(self, data, generator):
         """Inputs that matter, and the best settings after a few steps from every start."""
-        data = some_rows(data, RACE_ROWS, generator)
+        data = at_most(data, RACE_ROWS, generator)
         few, n_inputs = few_inputs(*data, LEAST_LOG_NOISE), self.n_candidates
-        starts = [start_of(n_inputs, *start) for start in STARTS]
-        if few.inputs:
-            starts.append(few.among(n_inputs))
-        found = [self._search(start, data, RACE_ITERATIONS) for start in starts]
-        found = [each for each in found if each is not None]
-        if not found:
-            raise LinAlgError("The covariance of the rows is singular.")
-        return few, min(found, key=lambda each: each.fun).x
+        X, z, weights = data
+        starts = [few.among(n_inputs)] if few.inputs else []
+        return few, race(X, z[:, None], weights, LEAST_LOG_NOISE, starts)
 
     def _search(self, start, data, max_iter):
         X, z, weights = data
@@ -126,7 +152,7 @@ class GaussianProcess:
     def give(self, X, targets, weights, generator):
         """Condition on these rows, with the settings as they are; parameters as at the start."""
         data = X[:, self.inputs], (targets - self.location) / self.scale, weights
-        self.data, self.known = some_rows(data, MOST_ROWS, generator), None
+        self.data, self.known = at_most(data, MOST_ROWS, generator), None
 
     @property
     def without_noise(self):

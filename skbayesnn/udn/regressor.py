@@ -78,10 +78,11 @@ class UDNRegressor(
         Pool the networks with a Gaussian process, whose weight follows from the held-out rows. It
         has a length scale for each input, and predicts smooth functions better than networks do;
         where it predicts worse, its weight is near zero. A regressor moves its mean towards theirs
-        as far as the held-out rows ask for. In a classifier its functions are the logits of the
-        classes; of more than 999 rows of two classes, 464 of ten or 368 of twenty it is given that
-        many, chosen at random, and there is none for more classes. There is none for images,
-        without early stopping, with ``normalize_X=False``, or after ``partial_fit``.
+        as far as the held-out rows ask for, and where few of the inputs matter, the process may be
+        one of those alone, if it predicts these rows better. In a classifier its functions are the
+        logits of the classes; of more than 999 rows of two classes, 464 of ten or 368 of twenty it
+        is given that many, chosen at random, and there is none for more classes. There is none for
+        images, without early stopping, with ``normalize_X=False``, or after ``partial_fit``.
     width : int or "auto", default="auto"
         Units of each hidden layer. Wider layers take longer, and help only with enough rows. "auto"
         takes 32 for fewer than 2000 rows, 64 for fewer than 4000 and 128 for more. For image layers

@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import log_loss
 
 from skbayesnn import UDNClassifier
-from skbayesnn.training import classes
+from skbayesnn.training import classes, process
 
 QUICK = {"max_iter": 20, "n_networks": 2, "random_state": 0}
 
@@ -130,7 +130,7 @@ def test_it_is_on_or_off(rows, value):
 
 
 def test_where_no_process_can_be_fitted_the_networks_are_alone(rows, monkeypatch):
-    monkeypatch.setattr(classes, "search", lambda *_: None)
+    monkeypatch.setattr(process, "search", lambda *_: None)
     model = UDNClassifier(**QUICK).fit(*rows)
     assert model.gaussian_process_weight_ == 0
     assert np.isfinite(model.predict_proba(rows[0])).all()

@@ -8,7 +8,6 @@ at once (:mod:`~skbayesnn.stable.additive.joint`) where there are not too many r
 precisions with them (:mod:`~skbayesnn.stable.additive.outliers`).
 """
 
-from dataclasses import dataclass, replace
 from math import exp, log
 
 import numpy as np
@@ -54,54 +53,6 @@ _EULER = 0.5772156649015329
 _draw_log_noise = kernel(draw_log_noise)
 
 
-@dataclass
-class AdditiveState:
-    """The state of a chain: all that it needs to go on.
-
-    Attributes
-    ----------
-    alpha, log_noise, degrees, log_amplitude : float
-        α, log σ², the degrees of freedom of the noise, and the log-variance of g.
-    log_nu : ndarray of shape (n_axes,)
-    log_variances, f : ndarray of shape (n_values,)
-        log v and f_k at the values of all axes, one after the other.
-    theta : ndarray of shape (n_basis,)
-        Coefficients of g.
-    g, precisions : ndarray of shape (n,)
-        g and p at the rows: the noise of a row has the variance σ²/p.
-    slopes, log_local : ndarray of shape (n_slopes,)
-        β, and log λ of its prior.
-    log_tau : float
-        Of the prior of all slopes.
-    log_factors : ndarray of shape (n,)
-        h at the rows: p is exp(-h) times the precision of Student's law.
-    chances, spreads : ndarray of shape (n_axes,)
-        The probability that an axis has its turn in a sweep, and the variance of its f_k in the
-        last sweeps of the warm-up.
-    n_sweeps, n_failed : int
-        Sweeps so far, and joint draws that could not be made.
-    """
-
-    alpha: float
-    log_noise: float
-    degrees: float
-    log_amplitude: float
-    log_nu: np.ndarray
-    log_variances: np.ndarray
-    f: np.ndarray
-    theta: np.ndarray
-    g: np.ndarray
-    precisions: np.ndarray
-    slopes: np.ndarray
-    log_local: np.ndarray
-    log_tau: float
-    log_factors: np.ndarray
-    chances: np.ndarray
-    spreads: np.ndarray
-    n_sweeps: int = 0
-    n_failed: int = 0
-
-
 def log_nu_change(typical, alpha, other):
     """What keeps the typical v of each axis where α changes to another: to be added to log ν.
 
@@ -114,77 +65,6 @@ def log_nu_change(typical, alpha, other):
     alpha, other : float
     """
     return (2.0 / alpha - 2.0 / other) * (typical + _EULER)
-
-
-_OF_SWEEPS = "f", "parts", "log_nu", "log_factors", "numbers"
-
-
-@dataclass
-class AdditiveRecord:
-    """What is kept of a chain after its warm-up.
-
-    Attributes
-    ----------
-    thin : int
-        Sweeps a draw.
-    monitored : ndarray of int
-        Rows at which f and g are followed.
-    places : ndarray of int, shape (3, n_axes)
-        Values at which each f_k is followed.
-    draws : dict of str to ndarray of shape (n_draws, ...), float32
-        f, log v, θ and β.
-    f : ndarray of shape (n_sweeps, n_monitored)
-    parts : ndarray of shape (n_sweeps, 3 * n_axes + n_monitored)
-        Each f_k, less the mean of the three, and g.
-    log_nu : ndarray of shape (n_sweeps, n_axes)
-    log_factors : ndarray of shape (n_sweeps, n_monitored)
-        h; without columns where there is none.
-    numbers : ndarray of shape (n_sweeps, 4)
-        log σ², α, the inverse of the degrees of freedom, and log a.
-    """
-
-    thin: int
-    monitored: np.ndarray
-    places: np.ndarray
-    draws: dict
-    f: np.ndarray
-    parts: np.ndarray
-    log_nu: np.ndarray
-    log_factors: np.ndarray
-    numbers: np.ndarray
-
-    @property
-    def log_noise(self):
-        return self.numbers[:, 0]
-
-    @property
-    def n_draws(self):
-        return len(self.draws["f"])
-
-    def first(self, n_draws):
-        """The record of the first draws only, of which there is at least one."""
-        n_sweeps = n_draws * self.thin
-        return replace(
-            self,
-            draws={name: values[:n_draws] for name, values in self.draws.items()},
-            **{name: getattr(self, name)[:n_sweeps] for name in _OF_SWEEPS},
-        )
-
-    def write(self, sweep, state, fit):
-        """Write the state after a sweep."""
-        at = state.f[self.places]
-        self.f[sweep] = fit[self.monitored]
-        self.parts[sweep, : at.size] = (at - at.mean(axis=0)).ravel()
-        self.parts[sweep, at.size :] = state.g[self.monitored]
-        self.log_nu[sweep] = state.log_nu
-        if self.log_factors.shape[1]:
-            self.log_factors[sweep] = state.log_factors[self.monitored]
-        self.numbers[sweep] = (
-            state.log_noise, state.alpha, 1.0 / state.degrees, state.log_amplitude
-        )  # fmt: skip
-        if (sweep + 1) % self.thin == 0:
-            for name, values in self.draws.items():
-                values[sweep // self.thin] = getattr(state, name)
 
 
 class AdditiveChain:
@@ -317,14 +197,11 @@ class AdditiveChain:
 
     def _draw_jointly(self):
         partition, state = self.partition, self.state
-        noise = np.exp(state.log_noise) / state.precisions
         try:
             least_noise = state.log_noise + state.log_factors.min()
             if state.log_variances.max() > least_noise + _MAX_LOG_RATIO:
                 raise LinAlgError
-            covariance = TargetCovariance(
-                partition, self._gram, state.log_variances, state.log_amplitude, noise
-            )
+            covariance = self._covariance(0.0, 0.0, 0.0)
         except LinAlgError:
             # A sweep without this draw is as valid: whether it can be made is known before it.
             state.n_failed += 1
@@ -344,6 +221,14 @@ class AdditiveChain:
         if partition.basis is not None:
             state.g = partition.basis.values(state.theta)
 
+    def _covariance(self, log_axes, log_dense, log_noise):
+        """That of all targets, its three sums multiplied by the exponentials of these."""
+        partition, state = self.partition, self.state
+        return TargetCovariance(
+            partition, self._gram, state.log_variances + log_axes, state.log_amplitude + log_dense,
+            np.exp(state.log_noise + log_noise) / state.precisions,
+        )  # fmt: skip
+
     def _move_sizes(self, covariance):
         """A Metropolis step of the sizes of all f_k, of g and of the noise, parts integrated out.
 
@@ -361,7 +246,7 @@ class AdditiveChain:
         if max(top, top + steps[0]) > min(least_noise + _MAX_LOG_RATIO, MAX_LOG_VARIANCE):
             return covariance
         try:
-            other = covariance.resized(*steps)
+            other = self._covariance(*steps)
         except LinAlgError:
             return covariance
         crowd = 2.0 / state.alpha * partition.log_crowd

@@ -14,8 +14,6 @@ a few rows' precisions p are drawn with all parts integrated
 out (:mod:`skbayesnn.stable.additive.outliers`), and C⁻¹ follows by Woodbury's identity.
 """
 
-from copy import copy
-
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
@@ -106,25 +104,12 @@ class TargetCovariance:
     def __init__(self, partition, gram, log_variances, log_amplitude, noise):
         self.amplitude, self.noise = np.exp(log_amplitude), noise
         self.variances = np.exp(np.minimum(log_variances, MAX_LOG_VARIANCE))
-        self._gram, self._axes = self.amplitude * gram, np.zeros_like(gram)
+        covariance = self.amplitude * gram
         for axis, part in partition.parts():
-            add_axis_covariance(self.variances[part], axis.index, self._axes)
-        self._factorise()
-
-    def _factorise(self):
-        covariance = self._gram + self._axes
-        covariance.flat[:: self.noise.size + 1] += self.noise
+            add_axis_covariance(self.variances[part], axis.index, covariance)
+        covariance.flat[:: noise.size + 1] += noise
         self._factor = cholesky(covariance, lower=True, overwrite_a=True, check_finite=False)
         self._rows = None
-
-    def resized(self, log_axes, log_amplitude, log_noise):
-        """C with its three sums multiplied by the exponentials of these."""
-        other, factors = copy(self), np.exp([log_axes, log_amplitude, log_noise])
-        other.variances, other._axes = factors[0] * self.variances, factors[0] * self._axes
-        other.amplitude, other._gram = factors[1] * self.amplitude, factors[1] * self._gram
-        other.noise = factors[2] * self.noise
-        other._factorise()
-        return other
 
     def log_density(self, y):
         """log N(y; 0, C) but for n/2 log 2π."""

@@ -15,13 +15,7 @@ import numpy as np
 from skbayesnn.numerics.rounding import rounding_variance
 from skbayesnn.numerics.student_t import student_variances, with_tail
 from skbayesnn.stable.additive.axes import Axis, most_values
-from skbayesnn.stable.additive.chain import (
-    AT_A_TIME,
-    AdditiveChain,
-    AdditiveRecord,
-    AdditiveState,
-    log_nu_change,
-)
+from skbayesnn.stable.additive.chain import AT_A_TIME, AdditiveChain, log_nu_change
 from skbayesnn.stable.additive.dense import MAX_EXACT, DenseBasis
 from skbayesnn.stable.additive.noise import DEGREES
 from skbayesnn.stable.additive.noise_slopes import NoiseBasis, bounded
@@ -29,6 +23,7 @@ from skbayesnn.stable.additive.prediction import (
     draw_given_parts,
     moments_given_parts,
 )
+from skbayesnn.stable.additive.record import AdditiveRecord, AdditiveState
 from skbayesnn.stable.additive.scales import fit_gaussian_limit, log_crowd
 from skbayesnn.stable.partitions.base import AS_IT_IS, Partition
 from skbayesnn.stable.samplers.hyper import ALPHAS

@@ -1,0 +1,124 @@
+"""Where a chain of the model for tables is, and what is kept of it."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+
+@dataclass
+class AdditiveState:
+    """The state of a chain: all that it needs to go on.
+
+    Attributes
+    ----------
+    alpha, log_noise, degrees, log_amplitude : float
+        α, log σ², the degrees of freedom of the noise, and the log-variance of g.
+    log_nu : ndarray of shape (n_axes,)
+    log_variances, f : ndarray of shape (n_values,)
+        log v and f_k at the values of all axes, one after the other.
+    theta : ndarray of shape (n_basis,)
+        Coefficients of g.
+    g, precisions : ndarray of shape (n,)
+        g and p at the rows: the noise of a row has the variance σ²/p.
+    slopes, log_local : ndarray of shape (n_slopes,)
+        β, and log λ of its prior.
+    log_tau : float
+        Of the prior of all slopes.
+    log_factors : ndarray of shape (n,)
+        h at the rows: p is exp(-h) times the precision of Student's law.
+    chances, spreads : ndarray of shape (n_axes,)
+        The probability that an axis has its turn in a sweep, and the variance of its f_k in the
+        last sweeps of the warm-up.
+    n_sweeps, n_failed : int
+        Sweeps so far, and joint draws that could not be made.
+    """
+
+    alpha: float
+    log_noise: float
+    degrees: float
+    log_amplitude: float
+    log_nu: np.ndarray
+    log_variances: np.ndarray
+    f: np.ndarray
+    theta: np.ndarray
+    g: np.ndarray
+    precisions: np.ndarray
+    slopes: np.ndarray
+    log_local: np.ndarray
+    log_tau: float
+    log_factors: np.ndarray
+    chances: np.ndarray
+    spreads: np.ndarray
+    n_sweeps: int = 0
+    n_failed: int = 0
+
+
+_OF_SWEEPS = "f", "parts", "log_nu", "log_factors", "numbers"
+
+
+@dataclass
+class AdditiveRecord:
+    """What is kept of a chain after its warm-up.
+
+    Attributes
+    ----------
+    thin : int
+        Sweeps a draw.
+    monitored : ndarray of int
+        Rows at which f and g are followed.
+    places : ndarray of int, shape (3, n_axes)
+        Values at which each f_k is followed.
+    draws : dict of str to ndarray of shape (n_draws, ...), float32
+        f, log v, θ and β.
+    f : ndarray of shape (n_sweeps, n_monitored)
+    parts : ndarray of shape (n_sweeps, 3 * n_axes + n_monitored)
+        Each f_k, less the mean of the three, and g.
+    log_nu : ndarray of shape (n_sweeps, n_axes)
+    log_factors : ndarray of shape (n_sweeps, n_monitored)
+        h; without columns where there is none.
+    numbers : ndarray of shape (n_sweeps, 4)
+        log σ², α, the inverse of the degrees of freedom, and log a.
+    """
+
+    thin: int
+    monitored: np.ndarray
+    places: np.ndarray
+    draws: dict
+    f: np.ndarray
+    parts: np.ndarray
+    log_nu: np.ndarray
+    log_factors: np.ndarray
+    numbers: np.ndarray
+
+    @property
+    def log_noise(self):
+        return self.numbers[:, 0]
+
+    @property
+    def n_draws(self):
+        return len(self.draws["f"])
+
+    def first(self, n_draws):
+        """The record of the first draws only, of which there is at least one."""
+        n_sweeps = n_draws * self.thin
+        return replace(
+            self,
+            draws={name: values[:n_draws] for name, values in self.draws.items()},
+            **{name: getattr(self, name)[:n_sweeps] for name in _OF_SWEEPS},
+        )
+
+    def write(self, sweep, state, fit):
+        """Write the state after a sweep."""
+        at = state.f[self.places]
+        self.f[sweep] = fit[self.monitored]
+        self.parts[sweep, : at.size] = (at - at.mean(axis=0)).ravel()
+        self.parts[sweep, at.size :] = state.g[self.monitored]
+        self.log_nu[sweep] = state.log_nu
+        if self.log_factors.shape[1]:
+            self.log_factors[sweep] = state.log_factors[self.monitored]
+        self.numbers[sweep] = (
+            state.log_noise, state.alpha, 1.0 / state.degrees, state.log_amplitude
+        )  # fmt: skip
+        if (sweep + 1) % self.thin == 0:
+            for name, values in self.draws.items():
+                values[sweep // self.thin] = getattr(state, name)
