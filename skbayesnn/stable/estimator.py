@@ -42,8 +42,9 @@ class StableNNRegressor(
     Predictions are mixtures with one Gaussian for each draw of the chains.
 
     Use it for functions with steps or thresholds, for targets with outliers, and for the effects
-    of single inputs, on tables of up to some thousand rows. Do not use it where the noise of a
-    single input, or of two with few rows, depends on the inputs: only additive cells see that.
+    of single inputs, on tables of up to some thousand rows. With two inputs and up to 150 rows,
+    whose default cells have Gaussian noise, use ``cells="additive"`` where there are outliers or
+    where the noise depends on the inputs.
 
     Parameters
     ----------
@@ -79,10 +80,10 @@ class StableNNRegressor(
           ``sampler="metropolis"``.
     likelihood : {"auto", "gaussian", "student_t"}, default="auto"
         Distribution of the target given the function. "gaussian" has the same variance for all
-        rows. "student_t" tolerates outliers, and its scale may depend on the inputs; it needs
-        additive cells. Its degrees of freedom are sampled between 2 and infinity, so it can become
-        Gaussian, and its scale can become the same for all rows. "auto" is "student_t" for
-        additive cells and "gaussian" otherwise.
+        rows. "student_t" tolerates outliers, and its scale may depend on the inputs; it is for one
+        input and for additive cells, with ``sampler="gibbs"``. Its degrees of freedom are sampled
+        between 2 and infinity, so it can become Gaussian, and its scale can become the same for
+        all rows. "auto" is "student_t" where that is possible and "gaussian" otherwise.
     dense_units : bool, default=True
         Whether additive cells have dense units. Without them, the function is a sum of functions
         of single inputs: faster and easier to interpret, but worse where inputs act together.
@@ -162,8 +163,9 @@ class StableNNRegressor(
     alpha_, nu_ : float
         The parameters `alpha` and `nu`; posterior medians if they are sampled.
     noise_variance_draws_, alpha_draws_, nu_draws_ : ndarray of shape (n_posterior_draws,)
-        The draws of each; all equal if the value is given. Additive cells have a ν for each input:
-        `nu_draws_` then has shape (n_posterior_draws, n_features), and `nu_` is the median of all.
+        The draws of each; all equal if the value is given. Additive cells of several inputs have a
+        ν for each: `nu_draws_` then has shape (n_posterior_draws, n_features), and `nu_` is the
+        median of all.
     noise_slopes_draws_ : ndarray of shape (n_posterior_draws, n_slopes)
         With ``likelihood="student_t"``, draws of how fast the logarithm of the noise variance grows
         with each input, and with the mean of y (with dense units), by standard deviation; see
@@ -220,8 +222,9 @@ class StableNNRegressor(
     the parts that it is the sum of. The noise of a row x has the variance σ² exp(η / √(1 + η²/9)),
     times the factor of Student's law, with η linear in the inputs and in the mean of y that the
     Gaussian limit has for the row, all standardised and cut at their range over the rows. The
-    slopes have a horseshoe prior. Each draw describes Student-t noise by one scale, so that 1000
-    draws represent its tails up to the level 0.9995; `noise_variance_` is its squared scale.
+    slopes have a regularised horseshoe prior. With one input the exact cells have the same noise,
+    and 100,000 distinct values at most. Each draw describes Student-t noise by one scale, so that
+    1000 draws represent its tails up to the level 0.9995; `noise_variance_` is its squared scale.
 
     References
     ----------

@@ -3,14 +3,8 @@
 Sign units alone make functions that, beyond the rows and across gaps between them, go on from the
 nearest rows or jump; of smooth functions they know nothing there, and intervals are too narrow.
 Whether a function is smooth the rows tell. Each row is left out in turn, and two laws predict it:
-
-- the network, by its draws weighted with the inverse of each draw's density of the row. Given the
-  scales of the weights and the noise, f at the row is N(m, v) with the row and N(m', v') without
-  it, so that with h = w v/σ², w the weight of the row,
-
-      y | other rows ~ N(y - (y - m)/(1 - h), σ²/(w (1 - h)));
-
-- the Gaussian processes of :class:`skbayesnn.training.unseen.SmoothLaw`.
+the network (:mod:`skbayesnn.stable.left_out`) and the Gaussian processes of
+:class:`skbayesnn.training.unseen.SmoothLaw`.
 
 The share of the smooth law maximises the log-density of the rows left out (Yao et al., "Using
 stacking to average Bayesian predictive distributions", 2018). A prediction is a mixture, in which
@@ -20,34 +14,8 @@ rows, where predictions are those of the posterior. Not in the paper of the netw
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import logsumexp
 
 from skbayesnn.training.unseen import Unseen, draws_where_unseen, where_unseen
-
-_MOST_LEVERAGE = 1.0 - 1e-9
-
-
-def log_densities_left_out(means, variances, noise, y, weights):
-    """Log-density of each target given all other rows, by draws given all rows.
-
-    Parameters
-    ----------
-    means, variances : ndarray of shape (n, n_draws)
-        Of f at the rows, given the scales and the noise of each draw and all targets.
-    noise : ndarray of shape (n_draws,)
-        σ².
-    y, weights : ndarray of shape (n,)
-
-    Returns
-    -------
-    log_densities : ndarray of shape (n,)
-    """
-    w = weights[:, None]
-    left = 1.0 - np.minimum(w * variances / noise, _MOST_LEVERAGE)
-    spread = noise / (w * left)
-    squares = ((y[:, None] - means) / left) ** 2
-    logs = -0.5 * (np.log(2.0 * np.pi * spread) + squares / spread)
-    return np.log(noise.size) - logsumexp(-logs, axis=1)
 
 
 def stacking_share(first, second, weights):
@@ -82,7 +50,7 @@ class Extrapolation:
 
     Parameters
     ----------
-    partition : FeaturePartition
+    partition : Partition
     X : ndarray of shape (n, n_features)
     y, sample_weight : ndarray of shape (n,)
         Targets, standardised, and weights above zero.
@@ -102,7 +70,7 @@ class Extrapolation:
 
         Parameters
         ----------
-        partition : FeaturePartition
+        partition : Partition
         draws : Draws
 
         Returns
@@ -112,9 +80,7 @@ class Extrapolation:
         if self._share[0] is not draws:
             law = self._unseen.law
             # The smooth law sees the rows as the partition scales them.
-            moments = partition.predict_scaled(draws, law.X)
-            noise = np.exp(draws.log_noise)
-            first = log_densities_left_out(*moments, noise, law.targets[:, 0], law.weights)
+            first = partition.log_densities_left_out(draws, law.X, law.targets[:, 0], law.weights)
             second = law.log_densities_left_out()[:, 0]
             self._share = draws, stacking_share(first, second, law.weights)
         return self._share[1]
@@ -133,7 +99,7 @@ class Extrapolation:
         ----------
         known : PredictiveMixture
             Of new observations at X, standardised.
-        partition : FeaturePartition
+        partition : Partition
         draws : Draws
         X : ndarray of shape (n, n_features)
 

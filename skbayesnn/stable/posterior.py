@@ -141,6 +141,8 @@ def fitted_attributes(partition, prior, records, scale):
             parameter: float(worst(judge(values))) for parameter, values in parameters.items()
         }
     noise, nu = scale**2 * np.exp(draws.log_noise), np.exp(draws.log_nu)
+    # One input has one.
+    nu = nu.reshape(len(nu), -1)[:, 0] if nu.size == len(nu) else nu
     return attributes | {
         "cells_": partition,
         "noise_variance_": float(noise.mean()),

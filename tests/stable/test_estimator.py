@@ -47,6 +47,27 @@ def test_the_median_finds_three_jumps(jumps):
 
 
 @unconverged
+def test_outliers_and_noise_by_input_leave_three_jumps_alone():
+    """One input: by default neither a wild row nor noise that grows takes the jumps' places."""
+    rng = np.random.default_rng(0)
+    x = np.linspace(-2, 2, 120)
+    sd = 0.5 * np.exp(0.5 * x)
+    y = three_jumps(x) + sd * rng.standard_normal(120)
+    y[10::25] += 15 * rng.choice([-1, 1], 5)
+    away = np.abs(x - np.round(x)) > 0.06
+    errors = {}
+    for likelihood in ("auto", "gaussian"):
+        model = StableNNRegressor(likelihood=likelihood, random_state=0)
+        model.fit(x[:, None], y)
+        errors[likelihood] = np.abs(model.predict(x[:, None]) - three_jumps(x))[away].mean()
+        if likelihood == "auto":
+            widths = np.diff(model.predict_interval(x[[5, -5], None], coverage=0.9))[:, 0]
+            # The standard deviation of the noise grows 6.6 times between these rows.
+            assert 3.0 < widths[1] / widths[0] < 14.0
+    assert errors["auto"] < 0.2 < 2.0 * errors["auto"] < errors["gaussian"]
+
+
+@unconverged
 def test_intervals_cover_fresh_observations():
     """Section 4.1, forty data sets: 90 % intervals of new noisy observations."""
     rng = np.random.default_rng(0)
@@ -127,7 +148,9 @@ def test_units_of_y_go_through(jumps, scale):
 @unconverged
 def test_cells_follow_the_inputs(jumps, table):
     X, y = table
-    assert type(short().fit(*jumps).cells_).__name__ == "LineCells"
+    assert short().fit(*jumps).cells_.alone
+    assert type(short(likelihood="gaussian").fit(*jumps).cells_).__name__ == "LineCells"
+    assert type(short(sampler="metropolis").fit(*jumps).cells_).__name__ == "LineCells"
     assert type(short().fit(X[:, :2], y).cells_).__name__ == "FaceCells"
     assert type(short().fit(X, y).cells_).__name__ == "AdditiveCells"
     assert type(short(activation="erf").fit(X, y).cells_).__name__ == "UnitCells"

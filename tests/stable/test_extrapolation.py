@@ -2,58 +2,13 @@
 
 import numpy as np
 import pytest
-from scipy import stats
+from left_out_row import left_out_by_hand
 from scipy.optimize import minimize_scalar
 from scipy.spatial.distance import cdist
 
 from skbayesnn import StableNNRegressor
-from skbayesnn.stable.extrapolation import log_densities_left_out, stacking_share
+from skbayesnn.stable.extrapolation import stacking_share
 from skbayesnn.training.unseen import NOISES, SmoothLaw
-
-
-def left_out_by_hand(covariance, y, i):
-    """Density of target i given the others, of a zero-mean Gaussian."""
-    rest = np.delete(np.arange(y.size), i)
-    solved = np.linalg.solve(covariance[np.ix_(rest, rest)], covariance[rest, i])
-    variance = covariance[i, i] - solved @ covariance[rest, i]
-    return stats.norm.logpdf(y[i], solved @ y[rest], np.sqrt(variance))
-
-
-def test_density_left_out_given_the_scales():
-    rng = np.random.default_rng(0)
-    root, weights, noise = rng.standard_normal((6, 6)), rng.uniform(0.5, 3.0, 6), 0.3
-    prior, y = root @ root.T, rng.standard_normal(6)
-    total = prior + np.diag(noise / weights)
-    gain = prior @ np.linalg.inv(total)
-    means, variances = gain @ y, np.diag(prior - gain @ prior)
-    ours = log_densities_left_out(means[:, None], variances[:, None], np.array([noise]), y, weights)
-    np.testing.assert_allclose(ours, [left_out_by_hand(total, y, i) for i in range(6)])
-
-
-def test_density_left_out_averages_over_settings_of_the_others():
-    """Two settings with equal prior chances: their posterior is taken without the row."""
-    rng = np.random.default_rng(1)
-    y, noise, priors = rng.standard_normal(5), np.array([0.2, 1.5]), []
-    for _ in noise:
-        root = rng.standard_normal((5, 5))
-        priors.append(root @ root.T)
-    totals = [p + s * np.eye(5) for p, s in zip(priors, noise, strict=True)]
-    evidence = np.array([stats.multivariate_normal(cov=c).logpdf(y) for c in totals])
-    chances = np.exp(evidence - evidence.max())
-    n_draws = np.round(20_000 * chances / chances.sum()).astype(int)
-    which = np.repeat([0, 1], n_draws)
-    gains = [p @ np.linalg.inv(c) for p, c in zip(priors, totals, strict=True)]
-    means = np.stack([g @ y for g in gains], axis=1)[:, which]
-    variances = np.stack([np.diag(p - g @ p) for p, g in zip(priors, gains, strict=True)], axis=1)
-    ours = log_densities_left_out(means, variances[:, which], noise[which], y, np.ones(5))
-    for i in range(5):
-        rest = np.delete(np.arange(5), i)
-        without = [
-            stats.multivariate_normal(cov=c[np.ix_(rest, rest)]).logpdf(y[rest]) for c in totals
-        ]
-        parts = [left_out_by_hand(c, y, i) for c in totals]
-        expected = np.logaddexp(*(a + b for a, b in zip(parts, without, strict=True)))
-        assert ours[i] == pytest.approx(expected - np.logaddexp(*without), abs=1e-3)
 
 
 def test_density_left_out_of_the_smooth_law():

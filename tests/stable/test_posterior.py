@@ -221,6 +221,7 @@ def test_gaussian_limit_of_the_estimator():
     model = StableNNRegressor(
         2.0,
         1.3,
+        likelihood="gaussian",
         noise_variance=0.04,
         extrapolation="posterior",
         normalize_X=False,

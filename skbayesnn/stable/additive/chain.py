@@ -15,7 +15,6 @@ from numpy.linalg import LinAlgError
 from sklearn.exceptions import ConvergenceWarning
 
 from skbayesnn._warnings import warn_user
-from skbayesnn.numerics.jit import kernel
 from skbayesnn.numerics.stable_laws import positive_stable_table
 from skbayesnn.stable.additive.axes import (
     add_up,
@@ -30,7 +29,7 @@ from skbayesnn.stable.additive.noise_slopes import bounded, expected_moves, upda
 from skbayesnn.stable.additive.outliers import N_ROWS, move_precisions
 from skbayesnn.stable.samplers.hyper import ALPHAS
 from skbayesnn.stable.samplers.line import MAX_LOG_VARIANCE
-from skbayesnn.stable.samplers.scales import draw_log_noise, log_half_cauchy, log_noise_prior
+from skbayesnn.stable.samplers.scales import log_half_cauchy, log_noise_prior
 
 _SWEEPS_A_JOINT_DRAW = 4
 AT_A_TIME = 20
@@ -43,14 +42,16 @@ _NOW_AND_THEN = 0.25
 _LEARNING = 0.02
 # Largest variance of a weight over that of the noise at which sums keep enough digits.
 _MAX_LOG_RATIO = 25.0
-_MOVES = 3
+# Of each ν, of α and of the law of the noise; and how often f_k has its turn in a sweep. Where f is
+# one f_k these decide how fast chains mix, and cost little.
+_MOVES, _MOVES_ALONE = 3, 10
+_TURNS_ALONE = 2
 # Sizes move at every joint draw with a quarter as many inputs as rows, and at fewer with fewer
 # inputs: those gain little by a move that takes as long as a joint draw.
 _SIZE_MOVES = 4.0
 # Of the steps of sizes: logarithms of their deviations are spread evenly.
 _LOG_SIZE_STEPS = log(0.02), log(1.0)
 _EULER = 0.5772156649015329
-_draw_log_noise = kernel(draw_log_noise)
 
 
 def log_nu_change(typical, alpha, other):
@@ -86,6 +87,7 @@ class AdditiveChain:
         self.record, self.rng = record, rng
         self._first_sweep = None
         self._constants = log_constants()
+        self._n_moves = _MOVES_ALONE if partition.alone else _MOVES
         self.least_log_noise = np.inf if prior.log_noise is not None else partition.least_log_noise
         self._gram = partition.gram() if partition.joint else None
         self.sum_up()
@@ -113,9 +115,10 @@ class AdditiveChain:
         if partition.basis is not None and not (partition.joint and state.n_sweeps % 2):
             self._update_dense()
         self._update_axes()
-        self._move_levels()
+        if len(partition.axes) > 1:
+            self._move_levels()
         if self.prior.alpha is None:
-            for _ in range(_MOVES):
+            for _ in range(self._n_moves):
                 self._move_alpha()
         state.n_sweeps += 1
         if partition.joint and state.n_sweeps % _SWEEPS_A_JOINT_DRAW == 0:
@@ -157,6 +160,9 @@ class AdditiveChain:
         order = self.rng.permutation(len(partition.axes))
         if order.size > AT_A_TIME:
             order = order[self.rng.random(order.size) < state.chances[order]]
+        n_moves = self._n_moves
+        if partition.alone:
+            order, n_moves = np.zeros(_TURNS_ALONE, dtype=np.int64), n_moves // _TURNS_ALONE
         a = state.alpha / 2.0 if state.alpha < 2.0 else 0.5
         width = max(1.0, np.pi * np.sqrt((1.0 / a**2 - 1.0) / 6.0))
         state.log_noise = update_axes(
@@ -164,7 +170,7 @@ class AdditiveChain:
             state.precisions, partition.n_rows, partition.log_masses, partition.log_crowd,
             state.log_variances, state.f, state.log_nu, state.log_noise, state.alpha,
             positive_stable_table(a), width, state.alpha < 2.0, prior.nu is None,
-            self.least_log_noise, _MOVES, self.rng,
+            self.least_log_noise, n_moves, self.rng,
         )  # fmt: skip
 
     def _move_levels(self):
@@ -283,24 +289,14 @@ class AdditiveChain:
         state.log_tau = update_slopes(
             basis, partition.y - self.fit, partition.weights, partition.n_rows, state.degrees,
             state.log_noise, state.slopes, state.log_local, state.log_tau,
-            expected_moves(partition.y.size), self.rng,
+            expected_moves(partition.y.size, partition.n_slopes), self.rng,
         )  # fmt: skip
         state.log_factors = bounded(state.slopes @ basis)
-        if self.prior.degrees == np.inf:
-            state.precisions = partition.weights * np.exp(-state.log_factors)
 
     def _update_noise(self):
-        partition, state, prior = self.partition, self.state, self.prior
-        residuals = partition.y - self.fit
-        if prior.degrees != np.inf:
-            state.degrees, state.log_noise = update_noise(
-                residuals * np.exp(-0.5 * state.log_factors), partition.weights,
-                partition.n_rows, DEGREES, self._constants, state.degrees, state.log_noise,
-                prior.degrees is None, self.least_log_noise, _MOVES, state.precisions, self.rng,
-            )  # fmt: skip
-            state.precisions *= np.exp(-state.log_factors)
-        if prior.log_noise is None:
-            rss = float(state.precisions @ residuals**2)
-            log_noise = _draw_log_noise(state.log_noise, partition.n_rows, rss, self.rng)
-            if log_noise >= self.least_log_noise:
-                state.log_noise = log_noise
+        partition, state = self.partition, self.state
+        state.degrees, state.log_noise = update_noise(
+            partition.y - self.fit, state.log_factors, partition.weights, partition.n_rows, DEGREES,
+            self._constants, state.degrees, state.log_noise, self.prior.degrees is None,
+            self.least_log_noise, self._n_moves, state.precisions, self.rng,
+        )  # fmt: skip

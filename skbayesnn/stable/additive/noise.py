@@ -1,8 +1,9 @@
 """Noise of rows: Gaussian, or Student-t with sampled degrees of freedom, infinity included.
 
 A Student-t variable is Gaussian given a precision p ~ Gamma(κ/2, rate κ/2). The degrees of
-freedom κ and σ² are moved with all p integrated out; then the p are drawn. A row of weight w
-stands for w equal rows, so that its p is a sum of w precisions: shape w(κ+1)/2.
+freedom κ and σ² are moved with all p integrated out; then the p are drawn, and σ² once more given
+them. A row of weight w stands for w equal rows, so that its p is a sum of w precisions, of the
+shape w(κ+1)/2. Where the scale of the noise depends on the inputs, p is exp(-h) times that.
 """
 
 from math import exp, inf, log1p
@@ -11,7 +12,11 @@ import numpy as np
 from scipy.special import gammaln
 
 from skbayesnn.numerics.jit import helper, kernel
-from skbayesnn.stable.samplers.scales import log_noise_prior, propose_log_noise
+from skbayesnn.stable.samplers.scales import (
+    draw_log_noise,
+    log_noise_prior,
+    propose_log_noise,
+)
 
 DEGREES = np.array([2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 25.0, 50.0, 100.0, np.inf])
 """The values that the degrees of freedom can take, alike under the prior."""
@@ -42,16 +47,51 @@ def log_likelihood(squares, weights, n_rows, log_noise, degrees, constant):
     return total + n_rows * (constant - 0.5 * log_noise)
 
 
-@kernel
-def update_noise(
-    residuals, weights, n_rows, grid, constants, degrees, log_noise, move_degrees, least_log_noise,
-    n_moves, precisions, rng,
-):  # fmt: skip
-    """Move κ and log σ² with the precisions integrated out; draw the precisions.
+@helper
+def _draw_precisions(squares, log_factors, weights, degrees, log_noise, rng, precisions):
+    """Draw p of each row given the squares of its residual over exp(h)."""
+    for i in range(squares.shape[0]):
+        p = weights[i]
+        if degrees < inf:
+            rate = 0.5 * (degrees + squares[i] * exp(-log_noise))
+            p = max(rng.standard_gamma(0.5 * p * (degrees + 1.0)) / rate, LEAST_PRECISION)
+        precisions[i] = p * exp(-log_factors[i])
+
+
+def draw_precisions(residuals, log_factors, weights, degrees, log_noise, rng):
+    """Draw p of each row given its residual and all parameters of the noise.
 
     Parameters
     ----------
-    residuals, weights : ndarray of shape (n,)
+    residuals, log_factors, weights : ndarray of shape (n,)
+        Targets less f, h, and sample weights.
+    degrees, log_noise : float
+        κ and log σ².
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    precisions : ndarray of shape (n,)
+    """
+    squares, precisions = residuals**2 * np.exp(-log_factors), np.empty(residuals.size)
+    _draw_all(squares, log_factors, weights, degrees, log_noise, rng, precisions)
+    return precisions
+
+
+_draw_all = kernel(_draw_precisions)
+
+
+@kernel
+def update_noise(
+    residuals, log_factors, weights, n_rows, grid, constants, degrees, log_noise, move_degrees,
+    least_log_noise, n_moves, precisions, rng,
+):  # fmt: skip
+    """Move κ and log σ² with the precisions integrated out; draw the precisions, and log σ².
+
+    Parameters
+    ----------
+    residuals, log_factors, weights : ndarray of shape (n,)
+        Targets less f, h, and sample weights.
     n_rows : float
         Sum of the weights.
     grid, constants : ndarray
@@ -72,7 +112,7 @@ def update_noise(
     """
     squares = np.empty(residuals.shape[0])
     for i in range(squares.shape[0]):
-        squares[i] = residuals[i] * residuals[i]
+        squares[i] = residuals[i] * residuals[i] * exp(-log_factors[i])
     if move_degrees:
         place = 0
         while grid[place] < degrees:
@@ -95,10 +135,12 @@ def update_noise(
             if -rng.standard_exponential() < log_ratio:
                 place, log_noise, old = new_place, proposal, new
         degrees = grid[place]
-    for i in range(squares.shape[0]):
-        precisions[i] = weights[i]
-        if degrees < inf:
-            rate = 0.5 * (degrees + squares[i] / exp(log_noise))
-            draw = rng.standard_gamma(0.5 * weights[i] * (degrees + 1.0)) / rate
-            precisions[i] = max(draw, LEAST_PRECISION)
+    _draw_precisions(squares, log_factors, weights, degrees, log_noise, rng, precisions)
+    if least_log_noise < inf:
+        rss = 0.0
+        for i in range(squares.shape[0]):
+            rss += precisions[i] * residuals[i] * residuals[i]
+        new_log_noise = draw_log_noise(log_noise, n_rows, rss, rng)
+        if new_log_noise >= least_log_noise:
+            log_noise = new_log_noise
     return degrees, log_noise

@@ -11,11 +11,14 @@ along an input, or with the mean. Without the bound c rows whose targets agree t
 as those that are rounded do, have a likelihood without bound: it asks for no noise there at
 the expense of all other rows.
 
-The slopes have the horseshoe prior (Carvalho, Polson and Scott 2010), β_j ~ N(0, τ²λ_j²) with
-half-Cauchy λ_j, and τ half-Cauchy of the scale q^{-½} for q columns: where the noise is the same
-everywhere they are next to zero, however many. They are moved by slice sampling given the
-residuals, the precisions of Student's law integrated out. In the first half of a warm-up they are
-those of the Gaussian limit: before f is found, noise would stand for it.
+The slopes have the regularised horseshoe prior, β_j ~ N(0, τ²λ_j²) with half-Cauchy λ_j, and τ
+half-Cauchy of the scale q^{-½} for q columns (Carvalho, Polson and Scott 2010): where the noise is
+the same everywhere they are next to zero, however many. Its tails alone would let slopes be so
+large that h is a step from -c to c; so each β_j is as one that was seen with a normal error of the
+deviation d and found to be zero (Piironen and Vehtari 2017, as Nishimura and Suchard 2023 write
+it): the density of all β, λ and τ has the factors exp(-β_j²/(2d²)). They are moved by slice
+sampling given the residuals, the precisions of Student's law integrated out. In the first half of a
+warm-up they are those of the Gaussian limit: before f is found, noise would stand for it.
 """
 
 from math import exp, inf, log, log1p, sqrt
@@ -28,6 +31,9 @@ from skbayesnn.stable.samplers.slice import slice_sample
 BOUND = 3.0
 """c: the noise's standard deviation is within a factor of 4.5 of the typical one."""
 
+LARGE_SLOPE = 3.0
+"""d: a column whose standard deviation changes the noise's variance twentyfold is unusual."""
+
 _LARGEST = 100.0
 """Of |log τ| and |log λ|: their squares are doubles."""
 
@@ -38,9 +44,9 @@ them, and the most steps out: where the bound is near there is less information.
 _MAX_MOVES, _MIN_MOVES, _ROWS_A_MOVE = 10.0, 1.0, 6000.0
 
 
-def expected_moves(n_rows):
+def expected_moves(n_rows, n_slopes):
     """Moves of the slopes a sweep, on average: at most some tenth of the time of a sweep."""
-    return min(max(_ROWS_A_MOVE / n_rows, _MIN_MOVES), _MAX_MOVES)
+    return min(max(_ROWS_A_MOVE / n_rows, _MIN_MOVES), _MAX_MOVES, 2.0 * n_slopes)
 
 
 @helper
@@ -184,7 +190,7 @@ def update_slopes(
             if not along_one:
                 u[j] = exp(log_local[j]) * rng.standard_normal()
             if u[j] != 0.0:
-                share = u[j] * exp(-2.0 * (log_tau + log_local[j]))
+                share = u[j] * (exp(-2.0 * (log_tau + log_local[j])) + 1.0 / LARGE_SLOPE**2)
                 linear += share * slopes[j]
                 quadratic += share * u[j]
                 for i in range(n):

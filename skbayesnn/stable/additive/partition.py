@@ -14,9 +14,10 @@ import numpy as np
 
 from skbayesnn.numerics.rounding import rounding_variance
 from skbayesnn.numerics.student_t import student_variances, with_tail
-from skbayesnn.stable.additive.axes import Axis, most_values
+from skbayesnn.stable.additive.axes import MAX_ALL_VALUES, Axis, most_values
 from skbayesnn.stable.additive.chain import AT_A_TIME, AdditiveChain, log_nu_change
 from skbayesnn.stable.additive.dense import MAX_EXACT, DenseBasis
+from skbayesnn.stable.additive.left_out import log_densities_left_out
 from skbayesnn.stable.additive.noise import DEGREES
 from skbayesnn.stable.additive.noise_slopes import NoiseBasis, bounded
 from skbayesnn.stable.additive.prediction import (
@@ -113,6 +114,8 @@ class AdditiveCells(Partition):
         What the evidence found where α is two; chains begin about it.
     joint : bool
         Whether all parts are drawn at once now and then.
+    alone : bool
+        Whether f is one f_k, without g.
     """
 
     chain = AdditiveChain
@@ -127,7 +130,10 @@ class AdditiveCells(Partition):
         self.n_rows = float(self.weights.sum())
         rounding = rounding_variance(self.y)
         self.least_log_noise = np.log(rounding) if rounding else -np.inf
-        self.axes = [Axis(x, most_values(self.rows.shape[1])) for x in self.rows.T]
+        self.same_noise = same_noise
+        self.alone = self.may_be_stacked = self.rows.shape[1] == 1 and not dense
+        most = MAX_ALL_VALUES if self.alone else most_values(self.rows.shape[1])
+        self.axes = [Axis(x, most) for x in self.rows.T]
         self.index = np.stack([axis.index for axis in self.axes])
         sizes = np.array([axis.cells.x.size for axis in self.axes])
         self.ends = np.cumsum(sizes)
@@ -137,7 +143,8 @@ class AdditiveCells(Partition):
         masses = (axis.cells.log_masses for axis in self.axes)
         self.typical = np.array([np.exp(q) @ q for q in masses])
         self.log_crowd = log_crowd(len(self.axes))
-        self.joint = self.y.size <= MAX_JOINT
+        # What is alone is drawn at once in every sweep.
+        self.joint = self.y.size <= MAX_JOINT and not self.alone
         self.basis, self.n_basis, limit = None, 0, None
         self.first_log_nu = None
         if dense:
@@ -309,6 +316,10 @@ class AdditiveCells(Partition):
         """Variances of the noise over σ², drawn for each row."""
         scales = student_variances(draws.degrees, rng.random((len(X), draws.degrees.size)))
         return scales * np.exp(self.log_noise_factors(draws, self.inputs.scaled(X)))
+
+    def log_densities_left_out(self, draws, X, y, weights):
+        """Log-density of training rows, scaled, given all others; with one input alone."""
+        return log_densities_left_out(self, draws, X, y)
 
     def predict(self, draws, X):
         """Means and variances (n_rows, n_draws) of f at new inputs, a Gaussian a draw."""

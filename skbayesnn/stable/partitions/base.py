@@ -11,6 +11,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from skbayesnn.stable.left_out import gaussian_left_out
 from skbayesnn.stable.samplers.chain import Record
 from skbayesnn.stable.samplers.hyper import ALPHAS
 from skbayesnn.stable.samplers.problem import State, make_problem
@@ -107,12 +108,17 @@ class Partition(ABC):
         predictions may have converged where these have not.
     may_be_stacked : bool
         Whether all functions have jumps only, so that away from the rows a smooth law may know
-        more (:mod:`skbayesnn.stable.extrapolation`).
+        more (:mod:`skbayesnn.stable.extrapolation`); such cells have
+        ``log_densities_left_out(draws, X, y, weights)``, that of training rows, scaled, given all
+        others.
+    same_noise : bool
+        Whether the noise is Gaussian, with the same variance everywhere.
     """
 
     bias_scale = 1.0
     part_names: ClassVar[frozenset[str]] = frozenset()
-    may_be_stacked: ClassVar[bool] = False
+    may_be_stacked: bool = False
+    same_noise: bool = True
 
     @abstractmethod
     def is_of(self, X, y, sample_weight):
@@ -352,6 +358,11 @@ class FeaturePartition(Partition):
                 self.problem(alpha, 0.0), draws.take(chosen), X
             )
         return means, variances
+
+    def log_densities_left_out(self, draws, X, y, weights):
+        """Log-density of training rows, scaled, given all others."""
+        noise = np.exp(draws.log_noise)
+        return gaussian_left_out(*self.predict_scaled(draws, X), noise, y, weights)
 
     def sample(self, draws, X, rng):
         """Draw the function jointly at all new inputs, once for each draw: (n_rows, n_draws)."""

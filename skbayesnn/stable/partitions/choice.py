@@ -49,11 +49,10 @@ def make_partition(estimator, X, y, sample_weight, rng):
         scale = _given_scale(estimator, X.shape[1])
     inputs = InputScaling(location, scale / spread)
     data = X, y, sample_weight, inputs
-    if kind == "additive":
-        partition = AdditiveCells(
-            *data, dense=estimator.dense_units, same_noise=estimator.likelihood == "gaussian",
-            rng=rng,
-        )  # fmt: skip
+    student = has_student_noise(estimator, kind)
+    if kind == "additive" or (kind == "line" and student):
+        dense = kind == "additive" and estimator.dense_units
+        partition = AdditiveCells(*data, dense=dense, same_noise=not student, rng=rng)
     elif kind == "sampled":
         partition = UnitCells(
             *data,
@@ -123,12 +122,29 @@ def kind_of_cells(estimator, X):
             "Gibbs sampler: use activation='sign', move_units=False and sampler='gibbs', or "
             "cells='sampled'."
         )
-    if estimator.likelihood == "student_t" and kind != "additive":
+    if estimator.likelihood == "student_t" and not _may_have_student_noise(estimator, kind):
         raise ValueError(
-            "likelihood='student_t' is for cells='additive', which takes any number of inputs. "
-            "Use it, or likelihood='gaussian' or 'auto'."
+            "likelihood='student_t' is for cells='additive', which takes any number of inputs, and "
+            "for cells='line', both with sampler='gibbs'. Use them, or likelihood='gaussian' or "
+            "'auto'."
         )
     return kind
+
+
+def _may_have_student_noise(estimator, kind):
+    return kind in ("line", "additive") and estimator.sampler == "gibbs"
+
+
+def has_student_noise(estimator, kind):
+    """Whether the noise is Student-t, with a scale that may depend on the inputs.
+
+    Parameters
+    ----------
+    estimator : StableNNRegressor
+    kind : str
+        From :func:`kind_of_cells`.
+    """
+    return estimator.likelihood != "gaussian" and _may_have_student_noise(estimator, kind)
 
 
 def make_prior(estimator, partition):
@@ -144,7 +160,6 @@ def make_prior(estimator, partition):
     -------
     prior : Prior
     """
-    student = isinstance(partition, AdditiveCells) and estimator.likelihood != "gaussian"
     alpha, nu, noise = estimator.alpha, estimator.nu, estimator.noise_variance
     if nu == "auto":
         nu = 1.0 if isinstance(partition, UnitCells) else "sample"
@@ -152,5 +167,5 @@ def make_prior(estimator, partition):
         None if alpha == "sample" else float(alpha),
         None if nu == "sample" else float(nu),
         None if noise == "sample" else float(np.log(noise) - 2.0 * np.log(estimator._scale)),
-        None if student else np.inf,
+        np.inf if partition.same_noise else None,
     )

@@ -33,40 +33,44 @@ def function_of_one_input(x, rng):
     return f
 
 
-def simulate(rng):
+def simulate(rng, n_inputs):
     """Rows, targets, new rows and the truth by name."""
-    X = rng.standard_normal((N_ROWS + 2, 2))
+    X = rng.standard_normal((N_ROWS + 2, n_inputs))
     X[-1] = X[-2] + 0.2
     f = sum(function_of_one_input(x, rng) for x in X.T)
     train = X[:N_ROWS]
     z = (np.clip(X, train.min(axis=0), train.max(axis=0)) - train.mean(axis=0)) / train.std(axis=0)
-    tau, local = abs(rng.standard_cauchy()) / np.sqrt(2), np.abs(rng.standard_cauchy(2))
-    slopes = tau * local * rng.standard_normal(2)
+    while True:
+        tau = abs(rng.standard_cauchy()) / np.sqrt(n_inputs)
+        slopes = tau * np.abs(rng.standard_cauchy(n_inputs)) * rng.standard_normal(n_inputs)
+        if rng.random() < np.exp(-0.5 * np.sum(slopes**2) / 9):
+            break
     eta, noise = z @ slopes, abs(rng.standard_cauchy())
     variances = noise * np.exp(eta / np.sqrt(1 + eta**2 / 9))
     degrees = rng.choice(DEGREES)
     if np.isfinite(degrees):
         variances = variances / rng.gamma(degrees / 2, 2 / degrees, len(X))
     y = f + np.sqrt(variances) * rng.standard_normal(len(X))
-    truth = {"noise": noise, "slope 0": slopes[0], "slope 1": slopes[1]}
-    truth |= {"new": y[-2], "difference": y[-1] - y[-2]}
+    truth = {"noise": noise, "new": y[-2], "difference": y[-1] - y[-2]}
+    truth |= {f"slope {k}": slope for k, slope in enumerate(slopes)}
     return train, y[:N_ROWS], X[N_ROWS:], truth
 
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_ranks_of_the_truth_are_uniform():
+@pytest.mark.parametrize("n_inputs", [1, 2])
+def test_ranks_of_the_truth_are_uniform(n_inputs):
     rng, ranks = np.random.default_rng(0), {}
+    cells = {1: {"cells": "line"}, 2: {"cells": "additive", "dense_units": False}}[n_inputs]
     for seed in range(60):
-        X, y, X_new, truth = simulate(rng)
+        X, y, X_new, truth = simulate(rng, n_inputs)
         model = StableNNRegressor(
-            ALPHA, 1.0, cells="additive", dense_units=False, normalize_X=False, normalize_y=False,
-            n_chains=3, n_warmup=200, n_posterior_draws=N_DRAWS, thin=30, random_state=seed,
+            ALPHA, 1.0, **cells, normalize_X=False, normalize_y=False, n_chains=3, n_warmup=200,
+            n_posterior_draws=N_DRAWS, thin=30, random_state=seed,
         ).fit(X, y)  # fmt: skip
         new = model.sample_y(X_new, N_DRAWS, random_state=seed)
-        slopes = model.noise_slopes_draws_
-        draws = {"noise": model.noise_variance_draws_, "slope 0": slopes[:, 0]}
-        draws |= {"slope 1": slopes[:, 1], "new": new[0], "difference": new[1] - new[0]}
+        draws = {"noise": model.noise_variance_draws_, "new": new[0], "difference": new[1] - new[0]}
+        draws |= {f"slope {k}": values for k, values in enumerate(model.noise_slopes_draws_.T)}
         for name, value in truth.items():
             rank = np.sum(draws[name] < value) + rng.random()
             ranks.setdefault(name, []).append(rank / (N_DRAWS + 1))

@@ -5,7 +5,13 @@ import pytest
 from scipy.stats import gamma, kstest, norm, t
 
 from skbayesnn.numerics.student_t import student_variances
-from skbayesnn.stable.additive.noise import DEGREES, log_constants, log_likelihood, update_noise
+from skbayesnn.stable.additive.noise import (
+    DEGREES,
+    draw_precisions,
+    log_constants,
+    log_likelihood,
+    update_noise,
+)
 
 
 @pytest.mark.parametrize("place", [0, 3, DEGREES.size - 1])
@@ -19,15 +25,42 @@ def test_likelihood_is_that_of_students_law(place):
 
 def test_precisions_given_residuals():
     rng = np.random.default_rng(0)
-    e, weights, p, draws = np.array([0.0, 3.0]), np.array([1.0, 2.0]), np.ones(2), []
+    e, weights, p = np.array([0.0, 3.0]), np.array([1.0, 2.0]), np.ones(2)
+    h, draws, alone = np.array([0.3, -0.7]), [], []
     for _ in range(3000):
         update_noise(
-            e, weights, 3.0, DEGREES, log_constants(), 4.0, np.log(0.5), False, np.inf, 3, p, rng
+            e, h, weights, 3.0, DEGREES, log_constants(), 4.0, np.log(0.5), False, np.inf, 3, p, rng
         )
         draws.append(p.copy())
-    for values, w, squared in zip(np.transpose(draws), weights, e**2, strict=True):
-        law = gamma(w * 5 / 2, scale=2 / (4 + squared / 0.5))
-        assert kstest(values, law.cdf).pvalue > 1e-4
+        alone.append(draw_precisions(e, h, weights, 4.0, np.log(0.5), rng))
+    for found in (draws, alone):
+        for values, w, factor, square in zip(
+            np.transpose(found), weights, np.exp(h), e**2, strict=True
+        ):
+            law = gamma(w * 5 / 2, scale=2 / (4 + square / (0.5 * factor)) / factor)
+            assert kstest(values, law.cdf).pvalue > 1e-4
+
+
+def test_scale_given_precisions():
+    """Gaussian noise, whose precisions are the weights: log σ² against its density on a grid."""
+    rng = np.random.default_rng(0)
+    e, h, weights = rng.standard_normal(5), rng.standard_normal(5), rng.exponential(size=5)
+    grid = np.linspace(-8, 10, 20_001)
+    square = (weights * e**2 * np.exp(-h)).sum()
+    log_density = grid - np.log1p(np.exp(2 * grid))
+    log_density -= 0.5 * (weights.sum() * grid + square * np.exp(-grid))
+    chances = np.cumsum(np.exp(log_density - log_density.max()))
+    log_noise, p, draws = 0.0, np.ones(5), []
+    for _ in range(20_000):
+        _, log_noise = update_noise(
+            e, h, weights, weights.sum(), DEGREES, log_constants(), np.inf, log_noise, False,
+            -np.inf, 3, p, rng,
+        )  # fmt: skip
+        draws.append(log_noise)
+    np.testing.assert_allclose(p, weights * np.exp(-h))
+    # Slice sampling of one number: every fifth draw is next to independent.
+    law = np.interp(draws[::5], grid, chances / chances[-1])
+    assert kstest(law, "uniform").pvalue > 1e-4
 
 
 def test_degrees_and_noise_against_a_grid():
@@ -43,7 +76,7 @@ def test_degrees_and_noise_against_a_grid():
     degrees, visits = 4.0, np.zeros(DEGREES.size)
     for _ in range(20000):
         degrees, _ = update_noise(
-            e, ones, 60.0, DEGREES, log_constants(), degrees, 0.0, True, np.inf, 3, p, rng
+            e, 0 * ones, ones, 60.0, DEGREES, log_constants(), degrees, 0.0, True, np.inf, 3, p, rng
         )
         visits[np.searchsorted(DEGREES, degrees)] += 1
     # Some 2000 independent draws: a standard error of 0.011 at most.
@@ -65,8 +98,8 @@ def test_rows_of_next_to_no_weight_have_a_precision_that_can_be_divided_by():
     precisions = np.empty(n)
     weights = np.where(np.arange(n) % 2, 1.0, 1e-6)
     update_noise(
-        rng.standard_normal(n), weights, weights.sum(), DEGREES, log_constants(), 4.0, 0.0,
-        False, np.inf, 1, precisions, rng,
+        rng.standard_normal(n), np.zeros(n), weights, weights.sum(), DEGREES, log_constants(), 4.0,
+        0.0, False, np.inf, 1, precisions, rng,
     )  # fmt: skip
     assert (precisions > 0).all()
     assert np.isfinite(1.0 / precisions).all()

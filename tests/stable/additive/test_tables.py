@@ -168,6 +168,7 @@ def test_heavy_tails_are_found():
     ("parameters", "message"),
     [
         ({"likelihood": "student_t", "cells": "sampled"}, "likelihood='gaussian'"),
+        ({"likelihood": "student_t", "sampler": "metropolis"}, "sampler='gibbs'"),
         ({"cells": "additive", "activation": "erf"}, "activation='sign'"),
         ({"cells": "additive", "sampler": "metropolis"}, "sampler='gibbs'"),
         ({"likelihood": "laplace"}, "likelihood"),
@@ -181,7 +182,7 @@ def test_bad_parameters(parameters, message):
 
 def test_effects_need_additive_cells():
     X, y = table()
-    model = StableNNRegressor(**QUICK).fit(X[:, :1], y)
+    model = StableNNRegressor(likelihood="gaussian", **QUICK).fit(X[:, :1], y)
     with pytest.raises(ValueError, match="additive"):
         model.partial_effects(X[:, :1])
     with pytest.raises(ValueError, match="coverage"):
