@@ -136,6 +136,7 @@ def test_nu_of_a_gaussian_process_agrees_with_quadrature(n_features):
     model = StableNNRegressor(
         2.0,
         "sample",
+        likelihood="gaussian",
         noise_variance=0.09,
         normalize_X=False,
         normalize_y=False,

@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skbayesnn._warnings import warn_user
 from skbayesnn.numerics.stable_laws import positive_stable_table
+from skbayesnn.stable.additive.alone import move_alpha_without_f
 from skbayesnn.stable.additive.axes import (
     add_up,
     log_prior_of_variances,
@@ -42,10 +43,10 @@ _NOW_AND_THEN = 0.25
 _LEARNING = 0.02
 # Largest variance of a weight over that of the noise at which sums keep enough digits.
 _MAX_LOG_RATIO = 25.0
-# Of each ν, of α and of the law of the noise; and how often f_k has its turn in a sweep. Where f is
-# one f_k these decide how fast chains mix, and cost little.
+# Of each ν, of α and of the law of the noise; and, where f is one f_k, of ν and of that law, turns
+# of f_k in a sweep, and sweeps from some moves of α to the next: all for how fast chains mix.
 _MOVES, _MOVES_ALONE = 3, 10
-_TURNS_ALONE = 2
+_TURNS_ALONE, _SWEEPS_AN_ALPHA = 2, 5
 # Sizes move at every joint draw with a quarter as many inputs as rows, and at fewer with fewer
 # inputs: those gain little by a move that takes as long as a joint draw.
 _SIZE_MOVES = 4.0
@@ -114,12 +115,14 @@ class AdditiveChain:
         # Where all parts are drawn at once, g is drawn often enough.
         if partition.basis is not None and not (partition.joint and state.n_sweeps % 2):
             self._update_dense()
+        if partition.alone and self.prior.alpha is None and state.n_sweeps % _SWEEPS_AN_ALPHA == 0:
+            move_alpha_without_f(partition, self.prior, state, self.rng)
         self._update_axes()
-        if len(partition.axes) > 1:
+        if not partition.alone:
             self._move_levels()
-        if self.prior.alpha is None:
-            for _ in range(self._n_moves):
-                self._move_alpha()
+            if self.prior.alpha is None:
+                for _ in range(_MOVES):
+                    self._move_alpha()
         state.n_sweeps += 1
         if partition.joint and state.n_sweeps % _SWEEPS_A_JOINT_DRAW == 0:
             self._draw_jointly()

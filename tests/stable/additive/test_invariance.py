@@ -22,6 +22,7 @@ from skbayesnn.stable.additive.joint import draw_axis_prior
 from skbayesnn.stable.additive.noise import DEGREES
 from skbayesnn.stable.additive.noise_slopes import LARGE_SLOPE, bounded
 from skbayesnn.stable.additive.partition import AdditiveCells
+from skbayesnn.stable.samplers import hyper
 from skbayesnn.stable.samplers.problem import Prior
 from skbayesnn.stable.samplers.transport import logit_curve
 
@@ -128,6 +129,7 @@ CASES = {
     "three degrees": (1.2, 3.0, True, False, False),
     "an axis now and then": (1.2, None, True, True, False),
     "one input": (1.2, None, False, False, False),
+    "one input, alpha sampled": (None, None, False, False, False),
     "one input, Gaussian noise by input, alpha sampled": (None, np.inf, False, False, False),
 }
 
@@ -137,7 +139,8 @@ def test_sweeps_leave_the_prior_as_it_is(case, monkeypatch):
     alpha, degrees, dense, joint, same_noise = CASES[case]
     prior = Prior(alpha, None, None, degrees)
     alphas = np.round(np.arange(0.8, 1.91, 0.02), 2)
-    monkeypatch.setattr(chain_module, "ALPHAS", alphas)
+    for module in (chain_module, hyper):
+        monkeypatch.setattr(module, "ALPHAS", alphas)
     monkeypatch.setattr(chain_module, "_SWEEPS_A_JOINT_DRAW", 2)
     if case == "an axis now and then":
         monkeypatch.setattr(chain_module, "AT_A_TIME", 1)
