@@ -16,14 +16,15 @@ from math import exp, inf, log, log1p, nan
 
 import numpy as np
 
-from skbayesnn.numerics.jit import kernel
+from skbayesnn.numerics.jit import helper, kernel
 from skbayesnn.stable.partitions.bridge import split_share, splitting_workspace
 from skbayesnn.stable.partitions.split_table import (
     OUTSIDE,
     laws_of_share,
     split_from_laws,
-    split_spread,
     split_table,
+    spread_from_table,
+    spread_of_share,
     t_place,
 )
 from skbayesnn.stable.samplers.line import MAX_LOG_VARIANCE
@@ -60,78 +61,94 @@ def add_axis(cells, f, log_variances, log_scales, alpha, x, levels, log_least, m
     random = alpha < 2.0
     table = split_table(alpha / 2.0 if random else 0.5)
     workspace = splitting_workspace()
-    places, sizes, moments, v = (np.empty(t.shape) for _ in range(4))
-    _prepare(below, above, log_v, t, log_least, random, table, places, sizes, moments, v)
     # A row at a value splits nothing.
     split = np.isfinite(log_left) & np.isfinite(log_right)
     offsets = np.where(split, log(2.0) + 0.5 * (log_left + log_right), -inf)
+    order = np.argsort(place, kind="stable")
+    starts = np.searchsorted(place[order], np.arange(hit.size + 1))
     laws = np.empty(table.below.shape[1:], dtype=np.float32)
-    _add_steps(
-        place, side, log_left, log_right, offsets, below, above, log_v, t, places, sizes, moments,
-        v, levels, table, laws, workspace, means, variances,
+    _add_cells(
+        starts, order, side, log_left, log_right, offsets, below, above, log_v, t, log_least,
+        random, levels, table, laws, np.empty((4, levels.size)), workspace, means, variances,
     )  # fmt: skip
 
 
 @kernel
-def _prepare(
-    below, above, log_v, t, log_least, random, table, places, sizes, moments, v
+def _add_cells(
+    starts, rows, side, log_left, log_right, offsets, below, above, log_v, t, log_least, random,
+    levels, table, laws, of_draws, workspace, means, variances,
 ):  # fmt: skip
-    """Of each cell and draw: the place of t in the table, the size of the step, its moments, v.
-
-    The last four are written: arrays of shape (n_cells, n_draws). Where α = 2 (not ``random``)
-    all R are ρ, and no step has a size.
-    """
+    """Cell by cell, so that what is known of its draws stays in the cache for all of its rows."""
     for j in range(t.shape[0]):
-        for d in range(t.shape[1]):
-            square = (above[j, d] - below[j, d]) ** 2
-            v[j, d] = exp(min(log_v[j, d], MAX_LOG_VARIANCE))
-            if not random:
-                places[j, d], sizes[j, d], moments[j, d] = OUTSIDE, -inf, 4.0 * v[j, d]
-                continue
-            size = log(square) if square > v[j, d] else log_v[j, d]
-            sizes[j, d] = size - log_least[d]
-            h = split_spread(t[j, d], table)
-            places[j, d] = OUTSIDE
-            # Steps split in halves are those that are looked at first.
-            if sizes[j, d] > 0.0 and table.t_first <= t[j, d] < table.t_last:
-                places[j, d] = t_place(t[j, d], table.t_first, table.t_width, table.law.a)
-            moments[j, d] = 4.0 * v[j, d] * (1.0 - h) + h * square
+        _prepare(below[j], above[j], log_v[j], t[j], log_least, random, table, of_draws)
+        for i in rows[starts[j] : starts[j + 1]]:
+            _add_row(
+                side[i], log_left[i], log_right[i], offsets[i], below[j], above[j], log_v[j], t[j],
+                of_draws, levels, table, laws, workspace, means[i], variances[i],
+            )  # fmt: skip
 
 
-@kernel
-def _add_steps(
-    cell, side, log_left, log_right, offsets, below, above, log_v, t, places, sizes, moments,
-    v, levels, table, laws, workspace, means, variances,
+@helper
+def _prepare(below, above, log_v, t, log_least, random, table, of_draws):
+    """Of all draws of a cell: the place of t in the table, the size of the step, its moments, v.
+
+    They are written to the rows of the last argument. Where α = 2 (not ``random``) all R are ρ,
+    and no step has a size.
+    """
+    places, sizes, moments, v = of_draws[0], of_draws[1], of_draws[2], of_draws[3]
+    first, last, width, a = table.t_first, table.t_last, table.t_width, table.law.a
+    spread, per_unit = table.spread, table.spread_per_unit
+    for d in range(t.shape[0]):
+        square = (above[d] - below[d]) ** 2
+        v[d] = exp(min(log_v[d], MAX_LOG_VARIANCE))
+        if not random:
+            places[d], sizes[d], moments[d] = OUTSIDE, -inf, 4.0 * v[d]
+            continue
+        size = log(square) if square > v[d] else log_v[d]
+        sizes[d] = size - log_least[d]
+        if t[d] < last:
+            h = spread_from_table(t[d], first, per_unit, spread)
+        else:
+            h = spread_of_share(t[d], table.law)
+        moments[d] = 4.0 * v[d] * (1.0 - h) + h * square
+        places[d] = OUTSIDE
+        # Of a cell that is split in halves more steps are looked at than of others.
+        if sizes[d] > 0.0 and first <= t[d] < last:
+            places[d] = t_place(t[d], first, width, a)
+
+
+@helper
+def _add_row(
+    side, log_left, log_right, offset, below, above, log_v, t, of_draws, levels, table, laws,
+    workspace, means, variances,
 ):  # fmt: skip
-    for i in range(cell.shape[0]):
-        j, share, rest = cell[i], exp(log_left[i]), exp(log_right[i])
-        product, known = share * rest, False
-        # The share of the other child is known by symmetry.
-        swapped, odds = share > rest, -abs(log_left[i] - log_right[i])
-        for d in range(levels.shape[0]):
-            if not sizes[j, d] + offsets[i] > 0.0:
-                means[i, d] += side[i] * (rest * below[j, d] + share * above[j, d])
-                variances[i, d] += product * moments[j, d]
-                continue
-            z = nan
-            if places[j, d] != OUTSIDE and odds >= table.log_odds[0]:
-                if not known:
-                    laws_of_share(odds, table, laws)
-                    known = True
-                level = 1.0 - levels[d] if swapped else levels[d]
-                z = odds + split_from_laws(level, places[j, d], laws, table.y)
-                z = -z if swapped else z
-            if z != z:
-                z = split_share(
-                    levels[d], t[j, d], log_left[i], log_right[i], table.law, workspace
-                )  # fmt: skip
-            tail = exp(-abs(z))
-            far = 1.0 / (1.0 + tail)
-            near = tail * far
-            left, right = (far, near) if z > 0.0 else (near, far)
-            means[i, d] += side[i] * (right * below[j, d] + left * above[j, d])
-            if log_v[j, d] <= MAX_LOG_VARIANCE:
-                variances[i, d] += 4.0 * v[j, d] * near * far
-            else:
-                spread = log_v[j, d] - abs(z) - 2.0 * log1p(tail)
-                variances[i, d] += 4.0 * exp(min(spread, MAX_LOG_VARIANCE))
+    """Add what all draws have at a row."""
+    places, sizes, moments, v = of_draws[0], of_draws[1], of_draws[2], of_draws[3]
+    share, rest, known = exp(log_left), exp(log_right), False
+    # The share of the other child is known by symmetry.
+    swapped, odds = share > rest, -abs(log_left - log_right)
+    for d in range(levels.shape[0]):
+        if not sizes[d] + offset > 0.0:
+            means[d] += side * (rest * below[d] + share * above[d])
+            variances[d] += share * rest * moments[d]
+            continue
+        z = nan
+        if places[d] != OUTSIDE and odds >= table.log_odds[0]:
+            if not known:
+                laws_of_share(odds, table, laws)
+                known = True
+            level = 1.0 - levels[d] if swapped else levels[d]
+            z = odds + split_from_laws(level, places[d], laws, table.y)
+            z = -z if swapped else z
+        if z != z:
+            z = split_share(levels[d], t[d], log_left, log_right, table.law, workspace)
+        tail = exp(-abs(z))
+        far = 1.0 / (1.0 + tail)
+        near = tail * far
+        left, right = (far, near) if z > 0.0 else (near, far)
+        means[d] += side * (right * below[d] + left * above[d])
+        if log_v[d] <= MAX_LOG_VARIANCE:
+            variances[d] += 4.0 * v[d] * near * far
+        else:
+            spread = log_v[d] - abs(z) - 2.0 * log1p(tail)
+            variances[d] += 4.0 * exp(min(spread, MAX_LOG_VARIANCE))

@@ -198,23 +198,22 @@ def spread_of_share(t, law):
 
 
 @helper
-def split_spread(t, table):
-    """h(t), from the table where it is there.
+def spread_from_table(t, t_first, per_unit, spread):
+    """h(t), linear between even nodes.
 
-    Below, where the density of t is less than e^-60 of its top, h is that at the first node: it
-    falls to zero there, but the sum for it would be one of differences of huge numbers.
+    Below the first, where the density of t is less than e^-60 of its top, h is that of the first:
+    it falls to zero there, but the sum for it would be one of differences of huge numbers.
 
     Parameters
     ----------
     t : float
-        log s of the parent.
-    table : SplitTable
+        log s of the parent, not above the last node.
+    t_first, per_unit, spread
+        Of the table. It is not itself an argument: a call would copy all that it has.
     """
-    if t >= table.t_last:
-        return spread_of_share(t, table.law)
-    x = max(t - table.t_first, 0.0) * table.spread_per_unit
-    i = min(int(x), table.spread.shape[0] - 2)
-    return table.spread[i] + (x - i) * (table.spread[i + 1] - table.spread[i])
+    x = max(t - t_first, 0.0) * per_unit
+    i = min(int(x), spread.shape[0] - 2)
+    return spread[i] + (x - i) * (spread[i + 1] - spread[i])
 
 
 @helper
