@@ -359,7 +359,9 @@ class StableNNRegressor(
             if partition.may_be_stacked:
                 extrapolation = Extrapolation(partition, X, standardised, weights, of_rows)
             prior = make_prior(self, partition)
-            starts = [(partition.start(prior, chain), chain) for chain in chains]
+            starts = [
+                (partition.of_chain(i).start(prior, chain), chain) for i, chain in enumerate(chains)
+            ]
             n_warmup = self.n_warmup
         self.input_scale_ = np.broadcast_to(partition.inputs.scale, X.shape[1]).copy()
         self.bias_scale_ = partition.bias_scale
