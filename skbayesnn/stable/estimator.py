@@ -215,8 +215,12 @@ class StableNNRegressor(
     Gaussian limit of the whole model on up to 600 rows, and then held fixed. So is how the smooth
     part's size depends on the inputs, log-linear within a factor of 4.5, and, up to 2000 rows, how
     rough it is, between the Matérn kernels of order 3/2 and 1/2, if the log-evidence gains more by
-    them than they have parameters. Up to 1200
-    rows, all parts are drawn jointly every few sweeps. Above, the function converges long before
+    them than they have parameters. The search for them begins twice. Where it ends in two places
+    between which the log densities of the rows, each left out in turn, do not decide by two
+    standard errors, half of the chains have each (with two or more chains), and predictions mix
+    both. R-hat then compares chains of the same half, the larger one is reported, and effective
+    sample sizes are those of both halves together; ``cells_.modes`` has a length of 2, and 0
+    otherwise. Up to 1200 rows, all parts are drawn jointly every few sweeps. Above, the function converges long before
     the parts that it is the sum of. The noise of a row x has the variance σ² exp(η / √(1 + η²/9)),
     times the factor of Student's law, with η linear in the inputs and in the mean of y that the
     Gaussian limit has for the row, all standardised and cut at their range over the rows. The
