@@ -221,11 +221,12 @@ class StableNNRegressor(
     both. R-hat then compares chains of the same half, the larger one is reported, and effective
     sample sizes are those of both halves together; ``cells_.modes`` has a length of 2, and 0
     otherwise. Up to 1200 rows, all parts are drawn jointly every few sweeps. Above, the function
-    converges long before the parts that it is the sum of. The noise of a row x has the variance
-    σ² exp(η / √(1 + η²/9)), times the factor of Student's law, with η linear in the inputs and in the mean of y that the
-    Gaussian limit has for the row, all standardised and cut at their range over the rows. The
-    slopes have a horseshoe prior. Each draw describes Student-t noise by one scale, so that 1000
-    draws represent its tails up to the level 0.9995; `noise_variance_` is its squared scale.
+    converges long before the parts that it is the sum of. The noise of a row x has the variance σ²
+    exp(η / √(1 + η²/9)), times the factor of Student's law, with η linear in the inputs and in the
+    mean of y that the Gaussian limit has for the row, all standardised and cut at their range over
+    the rows. The slopes have a horseshoe prior. Each draw describes Student-t noise by one scale,
+    so that 1000 draws represent its tails up to the level 0.9995; `noise_variance_` is its squared
+    scale.
 
     References
     ----------
