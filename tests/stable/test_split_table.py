@@ -41,7 +41,7 @@ def test_quantiles_against_the_law_itself(alpha):
         t = sample(a, rng) if i % 2 else table.t_first + rng.random() * 10.0 / a
         odds = -abs(2.0 * rng.normal())
         log_rho, log_rest = -np.log1p(np.exp(-odds)), -np.log1p(np.exp(odds))
-        laws_of_share(odds, table, laws)
+        laws_of_share(odds, table.log_odds[0], table.below, laws)
         place = t_place(t, table.t_first, table.t_width, a)
         got = [odds + split_from_laws(u, place, laws, table.y) for u in levels]
         law = [split_share(u, t, log_rho, log_rest, table.law, workspace) for u in levels]
@@ -84,8 +84,7 @@ def test_moments_of_simulated_children(alpha, rho):
     first = np.array([sample(a, rng) for _ in range(n)]) + np.log(rho) / a
     second = np.array([sample(a, rng) for _ in range(n)]) + np.log1p(-rho) / a
     parents, R = np.logaddexp(first, second), shares(first - second)
-    # Beyond the table, where one parent of e^20 is, h is one to all digits that matter here.
-    h = np.array([split_spread(min(t, table.t_last), table) for t in parents])
+    h = np.array([split_spread(t, table) for t in parents])
     for rows in (slice(None), parents < np.median(parents), parents >= np.median(parents)):
         for got, expected in (
             (R[rows] - rho, 0.0), ((R * (1.0 - R) - rho * (1.0 - rho) * (1.0 - h))[rows], 1e-3)
@@ -100,6 +99,9 @@ def test_beyond_the_table_it_says_so():
     assert np.isnan(split_from_laws(0.1, 1.5, laws, table.y))
     assert np.isnan(split_from_laws(0.9, 1.5, laws, table.y))
     assert split_from_laws(0.5, 1.5, laws, table.y) == pytest.approx(0.0, abs=1e-6)
+    for alpha in (0.02, 0.5, 1.1, 1.98):
+        other = split_table.split_table(alpha / 2)
+        assert 1.0 - 1e-4 < split_spread(2.0 * other.t_last, other) < 1.0
     first = spread_of_share(table.t_first, table.law)
     assert split_spread(table.t_first - 1e9, table) == pytest.approx(first, rel=1e-9)
 

@@ -202,40 +202,42 @@ def spread_of_share(t, law):
 def spread_from_table(t, t_first, per_unit, spread):
     """h(t), linear between even nodes.
 
-    Below the first, where the density of t is less than e^-60 of its top, h is that of the first:
-    it falls to zero there, but the sum for it would be one of differences of huge numbers.
+    Below the first, where the density of t is less than e^-60 of its top, h is that of the first.
+    Beyond the last it is that of the last, where 1 - h, which falls to zero, is below 1e-4.
 
     Parameters
     ----------
     t : float
-        log s of the parent, not above the last node.
+        log s of the parent.
     t_first, per_unit, spread
-        Of the table. It is not itself an argument: a call would copy all that it has.
+        Of the table.
     """
-    x = max(t - t_first, 0.0) * per_unit
+    x = min(max(t - t_first, 0.0) * per_unit, spread.shape[0] - 1.0)
     i = min(int(x), spread.shape[0] - 2)
     return spread[i] + (x - i) * (spread[i + 1] - spread[i])
 
 
 @helper
-def laws_of_share(log_odds, table, laws):
+def laws_of_share(log_odds, first, below, laws):
     """The distribution functions for one share of the mass, at all nodes of t and y.
 
     Parameters
     ----------
     log_odds : float
         log ρ - log(1 - ρ), not above zero, nor below the first node.
-    table : SplitTable
+    first, below
+        The first node of it, and the probabilities, of the table. It is not itself an argument: a
+        call would copy all that it has.
     laws : ndarray of shape (n_t, n_y), float32
         Overwritten.
     """
-    place = (log_odds - table.log_odds[0]) / _RHO_SPACING
-    r = min(int(place), table.log_odds.shape[0] - 2)
+    place = (log_odds - first) / _RHO_SPACING
+    r = min(int(place), below.shape[0] - 2)
     high = np.float32(place - r)
     low = np.float32(1.0) - high
     for i in range(laws.shape[0]):
         for k in range(laws.shape[1]):
-            laws[i, k] = low * table.below[r, i, k] + high * table.below[r + 1, i, k]
+            laws[i, k] = low * below[r, i, k] + high * below[r + 1, i, k]
 
 
 @helper
