@@ -95,9 +95,6 @@ def t_place(t, t_first, t_width, a):
     return log1p(x / t_width) / _T_GROWTH + a * x / _T_SPACING
 
 
-_t_place = kernel(t_place)
-
-
 @lru_cache(maxsize=128)
 def split_table(a):
     """Tabulate the laws of all splits for one index.
@@ -117,11 +114,11 @@ def split_table(a):
     scale = (1.0 - a) / a
     first, last, width = law.t_left, _MAX_T / a, 4.0 * scale
     # Nodes of t by bisection of their number; the last one is where the table ends.
-    n_t = int(np.ceil(_t_place(last, first, width, a))) + 1
+    n_t = int(np.ceil(t_place(last, first, width, a))) + 1
     low, high = np.full(n_t, first), np.full(n_t, last + 10.0 * _T_SPACING / a)
     for _ in range(60):
         middle = 0.5 * (low + high)
-        above = [_t_place(t, first, width, a) > i for i, t in enumerate(middle)]
+        above = [t_place(t, first, width, a) > i for i, t in enumerate(middle)]
         low, high = np.where(above, low, middle), np.where(above, middle, high)
     t = 0.5 * (low + high)
     n_rho = int(np.ceil(_MAX_LOG_ODDS / _RHO_SPACING))
