@@ -217,14 +217,19 @@ class StableNNRegressor(
     Gaussian limit of the whole model on up to 600 rows, and then held fixed. So is how the smooth
     part's size depends on the inputs, log-linear within a factor of 4.5, and, up to 2000 rows, how
     rough it is, between the Matérn kernels of order 3/2 and 1/2, if the log-evidence gains more by
-    them than they have parameters. Up to 1200
-    rows, all parts are drawn jointly every few sweeps. Above, the function converges long before
-    the parts that it is the sum of. The noise of a row x has the variance σ² exp(η / √(1 + η²/9)),
-    times the factor of Student's law, with η linear in the inputs and in the mean of y that the
-    Gaussian limit has for the row, all standardised and cut at their range over the rows. The
-    slopes have a regularised horseshoe prior. With one input the exact cells have the same noise,
-    and 100,000 distinct values at most. Each draw describes Student-t noise by one scale, so that
-    1000 draws represent its tails up to the level 0.9995; `noise_variance_` is its squared scale.
+    them than they have parameters. The search for them begins twice. Where it ends in two places
+    between which the log densities of the rows, each left out in turn, do not decide by two
+    standard errors, half of the chains have each (with two or more chains), and predictions mix
+    both. R-hat then compares chains of the same half, the larger one is reported, and effective
+    sample sizes are those of both halves together; ``cells_.modes`` has a length of 2, and 0
+    otherwise. Up to 1200 rows, all parts are drawn jointly every few sweeps. Above, the function
+    converges long before the parts that it is the sum of. The noise of a row x has the variance σ²
+    exp(η / √(1 + η²/9)), times the factor of Student's law, with η linear in the inputs and in the
+    mean of y that the Gaussian limit has for the row, all standardised and cut at their range over
+    the rows. The slopes have a regularised horseshoe prior. With one input the exact cells have the
+    same noise, and 100,000 distinct values at most. Each draw describes Student-t noise by one
+    scale, so that 1000 draws represent its tails up to the level 0.9995; `noise_variance_` is its
+    squared scale.
 
     References
     ----------
@@ -362,7 +367,9 @@ class StableNNRegressor(
             if partition.may_be_stacked:
                 extrapolation = Extrapolation(partition, X, standardised, weights, of_rows)
             prior = make_prior(self, partition)
-            starts = [(partition.start(prior, chain), chain) for chain in chains]
+            starts = [
+                (partition.of_chain(i).start(prior, chain), chain) for i, chain in enumerate(chains)
+            ]
             n_warmup = self.n_warmup
         self.input_scale_ = np.broadcast_to(partition.inputs.scale, X.shape[1]).copy()
         self.bias_scale_ = partition.bias_scale

@@ -41,9 +41,10 @@ def sample_posterior(estimator, partition, prior, starts, n_warmup, data, contex
     n_blocks = len(sweep_blocks(n_warmup, n_kept * estimator.thin))
     make_chain = MetropolisChain if estimator.sampler == "metropolis" else partition.chain
     chains = []
-    for state, rng in starts:
-        record = partition.new_record(monitored, n_kept, estimator.thin)
-        chains.append(make_chain(partition, prior, state, record, rng))
+    for i, (state, rng) in enumerate(starts):
+        cells = partition.of_chain(i)
+        record = cells.new_record(monitored, n_kept, estimator.thin)
+        chains.append(make_chain(cells, prior, state, record, rng))
 
     def attributes(records):
         return fitted_attributes(partition, prior, records, estimator._scale)
@@ -129,16 +130,18 @@ def fitted_attributes(partition, prior, records, scale):
     records = [record.first(n_draws) for record in records]
     draws = partition.draws_of(records)
     f, parameters = np.stack([r.f for r in records]), partition.followed(prior, records)
+    # Chains that have a posterior of their own each say nothing of whether they agree.
     judges = {
-        "r_hat_": (r_hat, np.max),
-        "effective_sample_size_": (effective_sample_size, np.min),
-        "tail_effective_sample_size_": (tail_effective_sample_size, np.min),
+        "r_hat_": (r_hat, np.maximum, np.max),
+        "effective_sample_size_": (effective_sample_size, np.add, np.min),
+        "tail_effective_sample_size_": (tail_effective_sample_size, np.add, np.min),
     }
-    attributes = {}
-    for name, (judge, worst) in judges.items():
-        attributes[name] = judge(f)
+    groups, attributes = partition.alike(records), {}
+    for name, (judge, together, worst) in judges.items():
+        attributes[name] = together.reduce([judge(f[group]) for group in groups])
         attributes[f"parameter_{name}"] = {
-            parameter: float(worst(judge(values))) for parameter, values in parameters.items()
+            parameter: float(worst(together.reduce([judge(values[group]) for group in groups])))
+            for parameter, values in parameters.items()
         }
     noise, nu = scale**2 * np.exp(draws.log_noise), np.exp(draws.log_nu)
     # One input has one.

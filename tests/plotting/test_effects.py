@@ -86,7 +86,9 @@ def test_other_estimators_have_no_effects(data):
     X, y = data
     with pytest.raises(TypeError, match="has no partial_effects"):
         PartialEffectsDisplay.from_estimator(StandardScaler().fit(X), X)
-    line = StableNNRegressor(n_warmup=10, n_posterior_draws=50, n_chains=1, random_state=0)
+    line = StableNNRegressor(
+        likelihood="gaussian", n_warmup=10, n_posterior_draws=50, n_chains=1, random_state=0
+    )
     line.fit(X[["age"]], y)
     with pytest.raises(ValueError, match="needs cells='additive'"):
         PartialEffectsDisplay.from_estimator(line, X[["age"]])

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skbayesnn._typing import ArrayLike
 from skbayesnn._validation import Interval
 from skbayesnn.numerics.threads import one_blas_thread
+from skbayesnn.stable.additive.modes import for_each_mode
 from skbayesnn.stable.additive.partition import AdditiveCells
 from skbayesnn.stable.additive.prediction import effect_moments, smooth_moments
 from skbayesnn.stable.posterior import warn_unless_converged
@@ -67,7 +68,9 @@ def effects_at(partition, draws, X, scale, coverage):
         if k < X.shape[1]:
             means, spreads = effect_moments(partition, draws, k, X[:, k])
         else:
-            means, spreads = smooth_moments(partition, draws, X)
+            means, spreads = for_each_mode(
+                partition, draws, lambda cells, group: smooth_moments(cells, group, X)
+            )
         # Between old values a part is itself uncertain given a draw.
         drawn = means + np.sqrt(spreads) * rng.standard_normal(means.shape)
         drawn = scale * (drawn - means.mean(axis=0))

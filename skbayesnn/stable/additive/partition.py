@@ -8,6 +8,7 @@ each, with α-stable weights; and dense units, smooth, that see all inputs, with
 each f_k an exact α-stable process on the line with a scale ν_k of its own, g a Gaussian process.
 """
 
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from skbayesnn.stable.additive.axes import MAX_ALL_VALUES, Axis, most_values
 from skbayesnn.stable.additive.chain import AT_A_TIME, AdditiveChain, log_nu_change
 from skbayesnn.stable.additive.dense import MAX_EXACT, DenseBasis
 from skbayesnn.stable.additive.left_out import log_densities_left_out
+from skbayesnn.stable.additive.modes import for_each_mode
 from skbayesnn.stable.additive.noise import DEGREES
 from skbayesnn.stable.additive.noise_slopes import NoiseBasis, bounded
 from skbayesnn.stable.additive.prediction import (
@@ -25,7 +27,7 @@ from skbayesnn.stable.additive.prediction import (
     moments_given_parts,
 )
 from skbayesnn.stable.additive.record import AdditiveRecord, AdditiveState
-from skbayesnn.stable.additive.scales import fit_gaussian_limit, log_crowd
+from skbayesnn.stable.additive.scales import fit_gaussian_limits, log_crowd
 from skbayesnn.stable.partitions.base import AS_IT_IS, Partition
 from skbayesnn.stable.samplers.hyper import ALPHAS
 
@@ -52,6 +54,9 @@ class AdditiveDraws(NamedTuple):
         Of the logarithm of the noise's variance; none where it is the same everywhere.
     levels : ndarray of shape (n_draws, n_axes + 1)
         The levels at which the laws of splits are evaluated, and that of the noise's scale.
+    mode : ndarray of int, shape (n_draws,)
+        The number of the mode of the draw's chain. Where modes have bases of different sizes, rows
+        of ``theta`` end with zeros.
     """
 
     log_noise: np.ndarray
@@ -64,6 +69,7 @@ class AdditiveDraws(NamedTuple):
     theta: np.ndarray
     slopes: np.ndarray
     levels: np.ndarray
+    mode: np.ndarray
 
     def take(self, chosen):
         """Some of the draws, by their numbers."""
@@ -116,6 +122,12 @@ class AdditiveCells(Partition):
         Whether all parts are drawn at once now and then.
     alone : bool
         Whether f is one f_k, without g.
+    modes : list of AdditiveCells
+        Where the kernel of the dense part has two modes that the rows do not tell apart
+        (:mod:`~skbayesnn.stable.additive.modes`), the cells with each; otherwise empty. The bases
+        and ``first_log_nu`` are those of the first.
+    mode : int
+        Which of them these are.
     """
 
     chain = AdditiveChain
@@ -145,16 +157,36 @@ class AdditiveCells(Partition):
         self.log_crowd = log_crowd(len(self.axes))
         # What is alone is drawn at once in every sweep.
         self.joint = self.y.size <= MAX_JOINT and not self.alone
-        self.basis, self.n_basis, limit = None, 0, None
-        self.first_log_nu = None
+        self.basis, self.n_basis, self.first_log_nu = None, 0, None
+        self.modes, self.mode, limits = [], 0, [None]
         if dense:
             # Between landmarks a rough process is not what they know of it.
-            limit = fit_gaussian_limit(
+            limits = fit_gaussian_limits(
                 self.rows, self.y, self.weights, rng, may_be_rough=self.y.size <= MAX_EXACT
             )
+        modes = [self, *(copy(self) for _ in limits[1:])]
+        for cells, limit in zip(modes, limits, strict=True):
+            cells._set_limit(limit, same_noise, rng)
+        if len(modes) > 1:
+            self.modes = [copy(self), *modes[1:]]
+            for number, cells in enumerate(self.modes):
+                cells.modes, cells.mode = [], number
+
+    def _set_limit(self, limit, same_noise, rng):
+        """Use the kernel and the mean of a Gaussian limit, or None without dense units."""
+        if limit is not None:
             self.set_basis(DenseBasis(self.rows, limit.kernel, rng))
             self.first_log_nu = limit.log_nus
         self.set_noise_basis(None if same_noise else NoiseBasis(self.rows, self.weights, limit))
+
+    def of_chain(self, number):
+        """The cells that the chain of this number has."""
+        return self.modes[number % len(self.modes)] if self.modes else self
+
+    def alike(self, records):
+        """Numbers of the chains of each mode."""
+        modes = np.array([record.mode for record in records])
+        return [np.flatnonzero(modes == mode) for mode in np.unique(modes)]
 
     def set_basis(self, basis):
         """Use this basis of the dense part."""
@@ -238,6 +270,7 @@ class AdditiveCells(Partition):
         # Of each f_k, its values at the ends and in the middle, less their mean.
         places = np.stack([self.starts, (self.starts + self.ends - 1) // 2, self.ends - 1])
         return AdditiveRecord(
+            mode=self.mode,
             thin=thin,
             monitored=monitored,
             places=places,
@@ -256,10 +289,12 @@ class AdditiveCells(Partition):
         log_noise, alpha, inverse_degrees, log_amplitude = numbers.T.copy()
         with np.errstate(divide="ignore"):
             degrees = 1.0 / inverse_degrees
-        per_draw = {
-            name: np.concatenate([record.draws[name] for record in records])
-            for name in records[0].draws
-        }
+        per_draw = {}
+        for name in records[0].draws:
+            found = [record.draws[name] for record in records]
+            most = max(values.shape[1] for values in found)
+            found = [np.pad(values, ((0, 0), (0, most - values.shape[1]))) for values in found]
+            per_draw[name] = np.concatenate(found)
         # Evenly spread, in orders that no draw knows of.
         n, fixed = log_noise.size, np.random.default_rng(0)
         levels = [(fixed.permutation(n) + 0.5) / n for _ in range(len(self.axes) + 1)]
@@ -270,6 +305,7 @@ class AdditiveCells(Partition):
             log_amplitude=log_amplitude,
             log_nu=np.concatenate([record.log_nu[thin - 1 :: thin] for record in records]),
             levels=np.stack(levels, axis=1),
+            mode=np.repeat([record.mode for record in records], [r.n_draws for r in records]),
             **per_draw,
         )
 
@@ -296,7 +332,9 @@ class AdditiveCells(Partition):
         """h, the log-variance of the noise over σ²: to be broadcast to (n_rows, n_draws)."""
         if self.noise_basis is None:
             return np.zeros((1, draws.alpha.size))
-        return self.noise_basis.log_factors(X, draws.slopes)
+        return for_each_mode(
+            self, draws, lambda cells, group: cells.noise_basis.log_factors(X, group.slopes)
+        )
 
     def noise_slopes(self, draws):
         """Of the log-variance of the noise, (n_draws, n_slopes)."""
@@ -323,8 +361,12 @@ class AdditiveCells(Partition):
 
     def predict(self, draws, X):
         """Means and variances (n_rows, n_draws) of f at new inputs, a Gaussian a draw."""
-        return moments_given_parts(self, draws, self.inputs.scaled(X))
+        X = self.inputs.scaled(X)
+        return for_each_mode(self, draws, lambda cells, group: moments_given_parts(cells, group, X))
 
     def sample(self, draws, X, rng):
         """Draw the function jointly at all new inputs, once for each draw: (n_rows, n_draws)."""
-        return draw_given_parts(self, draws, self.inputs.scaled(X), rng)
+        X = self.inputs.scaled(X)
+        return for_each_mode(
+            self, draws, lambda cells, group: draw_given_parts(cells, group, X, rng)
+        )

@@ -62,6 +62,8 @@ class AdditiveRecord:
 
     Attributes
     ----------
+    mode : int
+        The number of the chain's mode.
     thin : int
         Sweeps a draw.
     monitored : ndarray of int
@@ -80,6 +82,7 @@ class AdditiveRecord:
         log σ², α, the inverse of the degrees of freedom, and log a.
     """
 
+    mode: int
     thin: int
     monitored: np.ndarray
     places: np.ndarray

@@ -10,10 +10,11 @@ all of y, and k is not large where it is the noise that is (b is that of
 :mod:`~skbayesnn.stable.additive.noise_slopes`). First k and the noise are the same everywhere, and
 k is not rough. That search begins twice, where every input matters much by itself and where all
 matter much together: from the first alone it would end, with a hundred inputs of which few matter,
-where rows tell nothing of each other. What all parameters find is taken only if the log-evidence
-gains more than there are of them. The length scales and the roughness of k, and where it is how
-large, are then held, while the chains sample everything else. So is the mean of y that this
-Gaussian process has at each row, given all others: the noise may depend on it
+where rows tell nothing of each other. Where the rows do not tell both ends apart both are kept
+(:mod:`~skbayesnn.stable.additive.modes`). What all parameters find is taken only if the
+log-evidence gains more than there are of them. The length scales and the roughness of k, and where
+it is how large, are then held, while the chains sample everything else. So is the mean of y that
+this Gaussian process has at each row, given all others: the noise may depend on it
 (:mod:`~skbayesnn.stable.additive.noise_slopes`).
 """
 
@@ -26,6 +27,7 @@ from sklearn.exceptions import ConvergenceWarning
 from skbayesnn._warnings import warn_user
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.stable.additive.dense_kernel import DenseKernel, log_squared_factors, radial
+from skbayesnn.stable.additive.modes import are_one, not_told_apart
 from skbayesnn.stable.gaussian_evidence import by_log_scales, inverse_of, minus_log_evidence
 
 MAX_ROWS = 600
@@ -181,6 +183,8 @@ class GaussianLimit:
         log ν.
     noise_slopes : ndarray of shape (n_features,)
         δ.
+    left_out_means, left_out_errors, left_out_log_densities : ndarray of shape (n,)
+        Of y at each row given all others: its mean, y less that, and the log density of y.
     """
 
     def __init__(self, parameters, X, y, weights, rows, edges):
@@ -200,7 +204,12 @@ class GaussianLimit:
         )
         factor = cholesky(covariance, lower=True, overwrite_a=True, check_finite=False)
         self._solved = cho_solve((factor, True), y, check_finite=False)
-        self._left_out = y - self._solved / np.diag(inverse_of(factor))
+        variances = 1.0 / np.diag(inverse_of(factor))
+        self.left_out_errors = self._solved * variances
+        self.left_out_means = y - self.left_out_errors
+        self.left_out_log_densities = -0.5 * (
+            np.log(2.0 * np.pi * variances) + self.left_out_errors**2 / variances
+        )
 
     def _covariance(self, X):
         covariance = self._amplitude * self.kernel(X, self._X)
@@ -216,12 +225,12 @@ class GaussianLimit:
     def mean_at_rows(self, X):
         """The mean at all rows: at each that it is given from all others."""
         mean = self.mean(X)
-        mean[self._rows] = self._left_out
+        mean[self._rows] = self.left_out_means
         return mean
 
 
-def fit_gaussian_limit(X, y, weights, rng, may_be_rough=True):
-    """The Gaussian process of the largest evidence.
+def fit_gaussian_limits(X, y, weights, rng, may_be_rough=True):
+    """The Gaussian processes of the largest evidence, as far as rows do not tell them apart.
 
     Parameters
     ----------
@@ -236,7 +245,8 @@ def fit_gaussian_limit(X, y, weights, rng, may_be_rough=True):
 
     Returns
     -------
-    limit : GaussianLimit
+    limits : list of GaussianLimit
+        One, or two with the one first that predicts left-out rows better.
 
     Warns
     -----
@@ -263,22 +273,37 @@ def fit_gaussian_limit(X, y, weights, rng, may_be_rough=True):
         lengths, nus = np.full(p, -0.5 - 0.5 * few), np.full(p, -2.0 - few)
         start = np.concatenate([lengths, nus, [0.0, -2.0]])
         found.append(_search(alike, start, bounds, _MAX_ITERATIONS))
-    found = min(found, key=lambda search: search.fun)
+    found.sort(key=lambda search: search.fun)
+    first = [
+        GaussianLimit(np.append(search.x, none), X, y, weights, rows, edges) for search in found
+    ]
+    if len(found) > 1 and are_one(*first):
+        del found[1:]
     # Roughness would have to go along an edge from zero.
     roughness = (_SOME_ROUGHNESS, 1.0) if may_be_rough else (0.0, 0.0)
-    start = np.concatenate([found.x, none[:-1], roughness[:1]])
     bounds += [(-_MAX_SLOPE, _MAX_SLOPE)] * (2 * p) + [(0.0, roughness[1])]
-    both = _search(lambda x: negative_log_posterior(x, *data), start, bounds, _MAX_ITERATIONS // 2)
-    # Akaike's rule: what is not there costs more than it explains.
-    better = found.fun - both.fun > none.size
-    best = both.x if better else np.append(found.x, none)
-    # Few digits: rounding errors of the data are not to choose among kernels as good.
-    best[: 2 * p + 2] = np.exp(best[: 2 * p + 2])
-    best = np.array([float(f"{value:.3g}") for value in best])
-    best[: 2 * p + 2] = np.log(best[: 2 * p + 2])
-    if best[-1] < _SOME_ROUGHNESS / 10.0:
-        best[-1] = 0.0
-    return GaussianLimit(best, X, y, weights, rows, edges)
+    limits = []
+    for search in found:
+        start = np.concatenate([search.x, none[:-1], roughness[:1]])
+        both = _search(
+            lambda x: negative_log_posterior(x, *data), start, bounds, _MAX_ITERATIONS // 2
+        )
+        # Akaike's rule: what is not there costs more than it explains.
+        better = search.fun - both.fun > none.size
+        best = _rounded(both.x if better else np.append(search.x, none), p)
+        limits.append(GaussianLimit(best, X, y, weights, rows, edges))
+    # Two places that are different may lead to the same one.
+    return not_told_apart(limits[:1] if len(limits) > 1 and are_one(*limits) else limits)
+
+
+def _rounded(parameters, p):
+    """Few digits: rounding errors of the data are not to choose among kernels as good."""
+    parameters[: 2 * p + 2] = np.exp(parameters[: 2 * p + 2])
+    parameters = np.array([float(f"{value:.3g}") for value in parameters])
+    parameters[: 2 * p + 2] = np.log(parameters[: 2 * p + 2])
+    if parameters[-1] < _SOME_ROUGHNESS / 10.0:
+        parameters[-1] = 0.0
+    return parameters
 
 
 def _search(function, start, bounds, max_iterations):

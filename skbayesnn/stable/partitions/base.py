@@ -128,6 +128,14 @@ class Partition(ABC):
     def separating_mass(self):
         """Probability that a hidden unit tells any two rows apart."""
 
+    def of_chain(self, number):
+        """The cells that the chain of this number has: those of a mode where there are several."""
+        return self
+
+    def alike(self, records):
+        """Numbers of the chains that have the same posterior, for each such group of them."""
+        return [list(range(len(records)))]
+
     @abstractmethod
     def start(self, prior, rng):
         """A random state, spread wide so that R-hat means something."""

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 from scipy.spatial.distance import cdist
+from scipy.stats import multivariate_normal
 
 from skbayesnn.numerics.stable_laws import log_density_by_quadrature, positive_stable_table
 from skbayesnn.stable.additive.axes import (
@@ -16,7 +17,7 @@ from skbayesnn.stable.additive.dense_kernel import DenseKernel
 from skbayesnn.stable.additive.scales import (
     GaussianLimit,
     axes_covariance,
-    fit_gaussian_limit,
+    fit_gaussian_limits,
     negative_log_posterior,
     on_circle,
     sums_of_distances,
@@ -105,7 +106,7 @@ def test_of_many_inputs_the_evidence_finds_the_few_that_matter():
     rng = np.random.default_rng(6)
     X = rng.normal(size=(150, 60))
     y = np.sin(X[:, 0]) * X[:, 1] + X[:, 2] + 0.1 * rng.standard_normal(150)
-    limit = fit_gaussian_limit(X, (y - y.mean()) / y.std(), np.ones(150), rng)
+    limit = fit_gaussian_limits(X, (y - y.mean()) / y.std(), np.ones(150), rng)[0]
     scales = limit.kernel.inverse_lengths
     assert scales[:3].min() > 5.0 * scales[3:].max()
 
@@ -132,10 +133,10 @@ def test_evidence_finds_how_rough_the_dense_part_is(rough):
     kernel = np.exp(-distance) if rough else (1.0 + distance) * np.exp(-distance)
     y = np.linalg.cholesky(kernel + 1e-10 * np.eye(250)) @ rng.standard_normal(250)
     y += 0.05 * rng.standard_normal(250)
-    limit = fit_gaussian_limit(X, y, np.ones(250), rng)
+    limit = fit_gaussian_limits(X, y, np.ones(250), rng)[0]
     assert limit.kernel.roughness > 0.5 if rough else limit.kernel.roughness == 0.0
     assert np.abs(np.log(limit.kernel.inverse_lengths / 0.7)).max() < 0.7
-    smooth = fit_gaussian_limit(X, y, np.ones(250), rng, may_be_rough=False)
+    smooth = fit_gaussian_limits(X, y, np.ones(250), rng, may_be_rough=False)[0]
     assert smooth.kernel.roughness == 0.0
 
 
@@ -150,7 +151,7 @@ def test_evidence_finds_where_the_dense_part_is_large(grows):
     y = factor * g + noise if grows == "function" else g + noise
     if grows == "noise":
         y = g + factor * noise
-    limit = fit_gaussian_limit(X, (y - y.mean()) / y.std(), np.ones(250), rng)
+    limit = fit_gaussian_limits(X, (y - y.mean()) / y.std(), np.ones(250), rng)[0]
     # The bound bends large slopes.
     slope = 2.0 if grows == "function" else 0.0
     np.testing.assert_allclose(limit.kernel.slopes, [slope, 0.0], atol=0.7)
@@ -181,6 +182,17 @@ def test_mean_of_the_gaussian_limit_with_each_row_left_out():
     np.testing.assert_allclose(limit.mean(new), mean(np.arange(12), new), rtol=1e-6)
     left_out = [mean(np.delete(np.arange(12), i), X[i : i + 1])[0] for i in range(12)]
     np.testing.assert_allclose(at_rows, left_out, rtol=1e-6)
+    # The density of a row left out is that of all rows over that of the others.
+    eta = X @ p[8:10]
+    noise = np.exp(p[5] + eta / np.sqrt(1 + eta**2 / 9)) / weights
+    covariance = kernel(X, X) + np.diag(noise)
+
+    def log_density(rows):
+        return multivariate_normal(cov=covariance[np.ix_(rows, rows)]).logpdf(y[rows])
+
+    rows = np.arange(12)
+    expected = [log_density(rows) - log_density(np.delete(rows, i)) for i in rows]
+    np.testing.assert_allclose(limit.left_out_log_densities, expected, rtol=1e-6)
     # Rows that it is not given, of a large table, have the mean of new ones.
     some = GaussianLimit(p, X[3:], y[3:], weights[3:], np.arange(3, 12), edges)
     np.testing.assert_allclose(some.mean_at_rows(X)[:3], mean(np.arange(3, 12), X[:3]), rtol=1e-6)

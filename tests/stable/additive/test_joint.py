@@ -91,7 +91,9 @@ def test_two_is_the_gaussian_process_with_the_summed_kernel():
     numbers = ([0.0], [2.0], [np.inf], [np.log(AMPLITUDE)])
     arrays = (log_nu, f, log_variances, theta, np.empty((1, 0)), np.full(3, 0.5))
     draws = AdditiveDraws(
-        *(np.array(value) for value in numbers), *(np.atleast_2d(value) for value in arrays)
+        *(np.array(value) for value in numbers),
+        *(np.atleast_2d(value) for value in arrays),
+        np.zeros(1, int),
     )
     means, variances = cells.predict(draws, new)
     np.testing.assert_allclose(means[:, 0], summed_kernel(new, X) @ inverse @ y, atol=1e-8)

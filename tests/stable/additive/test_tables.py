@@ -6,11 +6,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skbayesnn import StableNNRegressor
 from skbayesnn.stable.additive.partition import AdditiveCells
-from skbayesnn.stable.additive.prediction import (
-    effect_moments,
-    moments_given_parts,
-    smooth_moments,
-)
 from skbayesnn.stable.posterior import convergence
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -204,24 +199,3 @@ def test_parts_are_judged_where_they_are_shown():
         model.partial_effects(X)
     model.parameter_r_hat_["noise_variance"] = 1.1
     assert not convergence(model)[2]
-
-
-def test_small_steps_are_split_at_their_mean():
-    """Predictions where only cells that jump are split by their law, against all of them."""
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((150, 30))
-    y = (X[:, 0] > 0) + 0.3 * rng.standard_normal(150)
-    model = StableNNRegressor(**{**QUICK, "n_posterior_draws": 400}).fit(X, y)
-    partition, draws = model.cells_, model._draws
-    scaled = partition.inputs.scaled(rng.standard_normal((40, 30)))
-    means, variances = moments_given_parts(partition, draws, scaled)
-    exact = [effect_moments(partition, draws, k, x) for k, x in enumerate(scaled.T)]
-    exact = np.sum([*exact, smooth_moments(partition, draws, scaled)], axis=0)
-    change, noise = np.abs(means - exact[0]), np.exp(draws.log_noise)
-    # Some steps are at their mean, and what that does is small beside the noise.
-    assert (change > 0).any()
-    assert (change**2 + np.abs(variances - exact[1]) < 0.01 * noise).all()
-    total = [m.var(axis=1) + v.mean(axis=1) for m, v in ((means, variances), exact)]
-    # Of 400 draws; the variance keeps its mean, and half a per cent of that of the noise moves a
-    # log density by 0.0025 at most.
-    np.testing.assert_allclose(total[0], total[1], atol=5e-3 * noise.mean())
