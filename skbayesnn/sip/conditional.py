@@ -36,7 +36,8 @@ def cholesky_adjoint(factor, d_factor):
     d_matrix : ndarray of shape (m, m)
         Symmetric.
     """
-    inner = np.tril(factor.T @ np.tril(d_factor))
+    lower = np.tri(len(factor), dtype=bool)
+    inner = np.where(lower, factor.T @ np.where(lower, d_factor, 0.0), 0.0)
     inner.flat[:: len(factor) + 1] *= 0.5
     d_matrix = solve(factor, solve(factor, inner, trans=1).T, trans=1)
     return 0.5 * (d_matrix + d_matrix.T)

@@ -181,7 +181,7 @@ class SparseImplicitProcess:
         d_w += weight * kl_u @ conditional.factor
         d_mean = np.concatenate([d_mean, np.zeros(len(Z))])
         d_Z[:] = self.prior.adjoint(theta, d_mean, d_features, len(Z), d_theta)
-        self.posterior.adjoint(phi, kept, d_w.astype(self.dtype), d_phi)
+        self.posterior.adjoint(phi, kept, d_w.astype(self.dtype), d_phi, in_inputs=False)
         surprise, d_of_noise[:] = penalty_of(of_noise)
         d_of_noise /= n_total
         d_of_noise -= gradient_of(of_noise, scales, *d_scales) / n

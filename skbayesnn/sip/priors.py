@@ -25,6 +25,7 @@ function is another one every time, which the fit takes for noise of y.
 """
 
 from copy import copy
+from math import prod
 
 import numpy as np
 
@@ -131,7 +132,9 @@ class BNNPrior(Prior):
     def __init__(self, n_inputs, width):
         super().__init__(n_inputs, width)
         self.shapes = [(n_inputs, width), (width,), (width, width), (width,), (width,), (1,)]
-        self.n_noise = sum(int(np.prod(shape)) for shape in self.shapes)
+        ends = np.cumsum([0] + [prod(shape) for shape in self.shapes]).tolist()
+        self._places = [*map(slice, ends[:-1], ends[1:])]
+        self.n_noise = ends[-1]
         self.n_hidden = self.n_noise - width - 1
         self.n_parameters = 2 * self.n_noise
 
@@ -153,14 +156,12 @@ class BNNPrior(Prior):
 
     def _views(self, flat):
         """Weights and biases of all draws, from (n_draws, n_noise) or without the last layer."""
-        views, begin = [], 0
-        for shape in self.shapes:
-            size = int(np.prod(shape))
-            if begin + size > flat.shape[1]:
-                break
-            views.append(flat[:, begin : begin + size].reshape(len(flat), *shape))
-            begin += size
-        return views
+        n, n_columns = flat.shape
+        return [
+            flat[:, place].reshape(n, *shape)
+            for place, shape in zip(self._places, self.shapes, strict=True)
+            if place.stop <= n_columns
+        ]
 
     def _last(self, theta):
         """Means and standard deviations of v, then of c."""
