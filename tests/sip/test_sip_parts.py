@@ -209,8 +209,9 @@ def test_draws_told_apart_leave_no_subnormal_slopes(monkeypatch):
     gaussian = np.append(rng.uniform(1.0, 100.0, 100), -rng.uniform(1.0, 100.0, 100))
     given, adjoint = [], discriminator.network.adjoint
     monkeypatch.setattr(
-        discriminator.network, "adjoint", lambda *args: given.append(args[2]) or adjoint(*args)
-    )
+        discriminator.network, "adjoint",
+        lambda *args, **options: given.append(args[2]) or adjoint(*args, **options),
+    )  # fmt: skip
     discriminator.loss_and_gradient((u, gaussian))
     slopes = given[0][:, 0]
     expected = -np.sign(gaussian) / (1.0 + np.exp(np.abs(gaussian))) / 200
