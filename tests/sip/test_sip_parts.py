@@ -10,7 +10,7 @@ from skbayesnn.sip.discriminator import Discriminator
 from skbayesnn.sip.model import SparseImplicitProcess
 from skbayesnn.sip.noise import scales_of
 from skbayesnn.sip.objective import power_log_likelihood
-from skbayesnn.sip.priors import BNNPrior, SmoothPrior
+from skbayesnn.sip.priors import BNNPrior, Prior, SmoothPrior
 from skbayesnn.sip.sampler import SamplerPrior
 
 
@@ -20,6 +20,16 @@ def leaky(z):
 
 def smooth(z):
     return 0.55 * z + 0.45 * np.hypot(z, 1.0)
+
+
+@pytest.mark.parametrize("kind", [BNNPrior, SmoothPrior])
+def test_spread_and_centre_are_those_of_the_features(kind):
+    rng = np.random.default_rng(0)
+    prior = kind(2, 5)
+    theta, X = rng.normal(size=prior.n_parameters), rng.normal(size=(30, 2))
+    found = prior._spread_and_centre(theta, X, np.random.default_rng(1))
+    expected = Prior._spread_and_centre(prior, theta, X, np.random.default_rng(1))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("kind", "unit"), [(BNNPrior, leaky), (SmoothPrior, smooth)])
