@@ -1,5 +1,6 @@
 """What the members of a stack predict for rows that they were not fitted to, and its scores."""
 
+import time
 from numbers import Integral
 from typing import NamedTuple
 
@@ -63,12 +64,15 @@ class FoldPrediction(NamedTuple):
         Fitted, where it was asked for.
     said : sequence of (type, str), default=()
         Warnings of the fit and of the prediction.
+    seconds : float, default=0
+        What both took. It orders later fits, and nothing else.
     """
 
     values: object
     spread: TargetSpread
     member: object
     said: tuple | list = ()
+    seconds: float = 0.0
 
 
 def predict_fold(member, X, y, weights, train, test, keep, context, owner):
@@ -88,6 +92,7 @@ def predict_fold(member, X, y, weights, train, test, keep, context, owner):
     owner : estimator
         What callbacks are told is fitted.
     """
+    begin = time.perf_counter()
     train_weights = take_rows(weights, train)
     spread = TargetSpread(y[train], train_weights)
     try:
@@ -100,7 +105,8 @@ def predict_fold(member, X, y, weights, train, test, keep, context, owner):
                 values = MemberLaw(member, spread).predict_distribution(rows)
     except Exception as error:  # whatever it is: it is reported, and the others go on
         return FoldPrediction(error, spread, None, said)
-    return FoldPrediction(values, spread, member if keep else None, said)
+    seconds = time.perf_counter() - begin
+    return FoldPrediction(values, spread, member if keep else None, said, seconds)
 
 
 def fit_to_all(member, X, y, weights, context, owner):

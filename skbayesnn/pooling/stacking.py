@@ -14,7 +14,6 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import FitFailedWarning
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import _BaseComposition
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import (
     check_array,
     check_consistent_length,
@@ -28,7 +27,7 @@ from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, FloatArray, Seed
 from skbayesnn._validation import BOOLEAN, Options, check_sample_weight, location_and_scale
 from skbayesnn._warnings import warn_user
-from skbayesnn.pooling.default_members import default_members
+from skbayesnn.pooling.default_members import EXPECTED_COSTS, default_members
 from skbayesnn.pooling.laws import MemberLaw, TargetSpread
 from skbayesnn.pooling.linear_pool import LinearPoolMixin
 from skbayesnn.pooling.out_of_fold import (
@@ -41,6 +40,7 @@ from skbayesnn.pooling.out_of_fold import (
     pooled_crps_matrix,
     predict_fold,
 )
+from skbayesnn.pooling.schedule import run_longest_first
 from skbayesnn.pooling.spread import spread_factor
 from skbayesnn.pooling.varying import VaryingWeights, number_columns
 from skbayesnn.pooling.weights import crps_weights, log_score_weights
@@ -280,13 +280,16 @@ class StackingDistributionRegressor(
 
         root = self._init_callback_context(max_subtasks=2)
         root.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        tasks = [(k, split) for k in range(len(members)) for split in splits]
-        contexts = self._subtasks(root, "out of fold", len(tasks))
+        pairs = [(k, split) for k in range(len(members)) for split in splits]
+        contexts = self._subtasks(root, "out of fold", len(pairs))
         keep = not self.refit
-        results = Parallel(n_jobs=self.n_jobs)(
-            delayed(predict_fold)(clone(members[k]), X, y, weights, *split, keep, context, self)
-            for (k, split), context in zip(tasks, contexts, strict=True)
-        )
+        tasks = [
+            (clone(members[k]), X, y, weights, *split, keep, context, self)
+            for (k, split), context in zip(pairs, contexts, strict=True)
+        ]
+        expected = EXPECTED_COSTS if self.estimators is None else {}
+        costs = [expected.get(self.names_[k], 0.0) for k, _ in pairs]
+        results = run_longest_first(predict_fold, tasks, costs, self.n_jobs)
         folds = [
             results[begin : begin + len(splits)] for begin in range(0, len(tasks), len(splits))
         ]
@@ -304,10 +307,12 @@ class StackingDistributionRegressor(
         if self.refit:
             contexts = self._subtasks(root, "all rows", len(used))
             all_rows = take_rows(X, rows), y[rows], take_rows(weights, rows)
-            results = Parallel(n_jobs=self.n_jobs)(
-                delayed(fit_to_all)(members[k], *all_rows, context, self)
+            tasks = [
+                (members[k], *all_rows, context, self)
                 for k, context in zip(used, contexts, strict=True)
-            )
+            ]
+            costs = [sum(fold.seconds for fold in folds[k]) for k in used]
+            results = run_longest_first(fit_to_all, tasks, costs, self.n_jobs)
             for k, (fitted[k], complaints) in zip(used, results, strict=True):
                 said[k].append(complaints)
             failed = {k: fit for k, fit in fitted.items() if isinstance(fit, Exception)}

@@ -300,12 +300,11 @@ class SIPBase:
         -------
         log_densities : ndarray of shape (n_spreads, n_noises, n_rows)
         """
-        found = np.empty((len(spreads), len(noises), len(targets)))
+        found, noises = np.empty((len(spreads), len(noises), len(targets))), np.asarray(noises)
         for k, of_spread in zip(spreads, found, strict=True):
             predictor = self._new_predictor(n_components, k)
-            laws = predictor.mixture(X, noises)
-            for c, law, rows in zip(noises, laws, of_spread, strict=True):
-                rows[:] = law.logpdf(targets) - np.log(c * k**2) / weights.sum()
+            of_spread[:] = predictor.log_densities(X, targets, noises)
+            of_spread -= (np.log(noises * k**2) / weights.sum())[:, None]
         return found
 
     def _calibrate(self, X, targets, weights):

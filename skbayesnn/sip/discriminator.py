@@ -77,21 +77,23 @@ class Discriminator:
         part = (1.0 - MEMORY) / self.mass
         self.blur, self.gaussians = blur, []
         u_q = u_q.astype(np.float64)
-        identity = np.eye(len(mean_p))
         now = (
             (u_q.mean(axis=0), u_q.T @ u_q / len(u_q)),
-            (mean_p, covariance_p + np.outer(mean_p, mean_p)),
+            (mean_p, covariance_p + mean_p[:, None] * mean_p),
         )
+        diagonal = slice(None, None, len(mean_p) + 1)
         for mean, second, (new_mean, new_second) in zip(self.means, self.seconds, now, strict=True):
             mean += part * (new_mean - mean)
             second += part * (new_second - second)
-            covariance = second - np.outer(mean, mean) + blur**2 * identity
+            covariance = second - mean[:, None] * mean
+            covariance.flat[diagonal] += blur**2
             factor, failed = dpotrf(covariance)
             if failed:
                 raise np.linalg.LinAlgError("A covariance is not positive definite.")
             log_determinant = 2.0 * np.log(factor.diagonal()).sum()
-            precision = dpotri(factor)[0]  # its upper triangle, the other one is zero
-            precision += np.triu(precision, 1).T
+            half = dpotri(factor)[0]  # its upper triangle, the other one is zero
+            precision = half + half.T
+            precision.flat[diagonal] *= 0.5
             self.gaussians.append((mean.copy(), covariance, precision, log_determinant))
 
     def gaussian_divergence(self, u_q):
@@ -142,9 +144,8 @@ class Discriminator:
         d_out = np.exp(-margins - losses) / len(u)
         d_out[d_out < LEAST_SLOPE] = 0.0
         d_out[:n] *= -1.0
-        self.network.adjoint(
-            self.theta, kept, d_out[:, None].astype(self.theta.dtype), self.gradient
-        )
+        d_out = d_out[:, None].astype(self.theta.dtype)
+        self.network.adjoint(self.theta, kept, d_out, self.gradient, in_inputs=False)
         return float(losses.mean())
 
     def step(self, seen, rate):

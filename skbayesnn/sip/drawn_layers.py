@@ -91,14 +91,18 @@ def bias_unit_adjoint(hidden, d_hidden, d_bias, bend):
         total[:] = 0
         for i in range(hidden.shape[1]):
             h, d = hidden[s, i], d_hidden[s, i]
+            # The sums in the same loop: one of their own, which reads what was just written, takes
+            # three times as long as all the rest.
             if bend == 0:
                 for j in range(hidden.shape[2]):
-                    d[j] = d[j] * _kink_slope(h[j], slope)
+                    g = d[j] * _kink_slope(h[j], slope)
+                    d[j] = g
+                    total[j] += g
             else:
                 for j in range(hidden.shape[2]):
-                    d[j] = d[j] * _bend_slope(h[j], slope, bend)
-            for j in range(hidden.shape[2]):
-                total[j] += d[j]
+                    g = d[j] * _bend_slope(h[j], slope, bend)
+                    d[j] = g
+                    total[j] += g
         d_bias[s] = total
 
 
@@ -148,21 +152,24 @@ def features_adjoint(hidden, d_features, d_means, mean, scale, d_hidden, d_bias,
     slope, bend = hidden.dtype.type(SLOPE), hidden.dtype.type(bend)
     width = hidden.shape[2]
     total = np.zeros(d_bias.shape, hidden.dtype)
-    of_scale, of_feature = np.zeros(width, hidden.dtype), np.empty(width, hidden.dtype)
+    of_scale = np.zeros(width, hidden.dtype)
     # Rows outside: so the largest array, of the features, is read in the order of memory.
     for i in range(hidden.shape[1]):
         for s in range(hidden.shape[0]):
-            h, g, d, t = hidden[s, i], d_hidden[s, i], d_means[s, i], total[s]
-            of_feature[:] = d_features[i, s * width : (s + 1) * width]
-            for j in range(width):
-                of_scale[j] += of_feature[j] * h[j]
+            h, out, d, t = hidden[s, i], d_hidden[s, i], d_means[s, i], total[s]
+            f = d_features[i, s * width : (s + 1) * width]
+            # All sums in the one loop, as in bias_unit_adjoint.
             if bend == 0:
                 for j in range(width):
-                    g[j] = (of_feature[j] * scale[j] + d * mean[j]) * _kink_slope(h[j], slope)
+                    g = (f[j] * scale[j] + d * mean[j]) * _kink_slope(h[j], slope)
+                    out[j] = g
+                    t[j] += g
+                    of_scale[j] += f[j] * h[j]
             else:
                 for j in range(width):
-                    g[j] = (of_feature[j] * scale[j] + d * mean[j]) * _bend_slope(h[j], slope, bend)
-            for j in range(width):
-                t[j] += g[j]
+                    g = (f[j] * scale[j] + d * mean[j]) * _bend_slope(h[j], slope, bend)
+                    out[j] = g
+                    t[j] += g
+                    of_scale[j] += f[j] * h[j]
     d_bias[:] = total
     d_scale[:] = of_scale

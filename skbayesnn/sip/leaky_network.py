@@ -32,15 +32,17 @@ class LeakyNetwork:
     def __init__(self, sizes):
         self.sizes = list(sizes)
         self.n_parameters = sum((k + 1) * p for k, p in pairwise(sizes))
+        ends = np.cumsum([0] + [(k + 1) * p for k, p in pairwise(sizes)]).tolist()
+        self._places = [
+            (slice(begin, end - p), (k, p), slice(end - p, end))
+            for (k, p), (begin, end) in zip(pairwise(sizes), pairwise(ends), strict=True)
+        ]
 
     def layers(self, theta):
         """Views of the weights (k, p) and the bias (p,) of each layer."""
-        views, begin = [], 0
-        for k, p in pairwise(self.sizes):
-            weights = theta[begin : begin + k * p].reshape(k, p)
-            views.append((weights, theta[begin + k * p : begin + (k + 1) * p]))
-            begin += (k + 1) * p
-        return views
+        return [
+            (theta[weights].reshape(shape), theta[bias]) for weights, shape, bias in self._places
+        ]
 
     def start(self, generator):
         """Starting parameters: He's weights, kinks spread; float64."""
@@ -63,8 +65,24 @@ class LeakyNetwork:
         kept.append(kept[-1] @ weights + bias)
         return kept
 
-    def adjoint(self, theta, kept, d_out, gradient=None):
-        """Gradient in the inputs; that in the parameters is written to ``gradient``."""
+    def adjoint(self, theta, kept, d_out, gradient=None, in_inputs=True):
+        """Gradient in the inputs; that in the parameters is written to ``gradient``.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (n_parameters,)
+        kept : list of ndarray
+            From :meth:`forward`.
+        d_out : ndarray of shape (n, n_outputs)
+        gradient : ndarray of shape (n_parameters,) or None, default=None
+            None where that in the parameters is not wanted.
+        in_inputs : bool, default=True
+            Whether the gradient in the inputs is wanted.
+
+        Returns
+        -------
+        d_inputs : ndarray of shape (n, n_inputs) or None
+        """
         layers = self.layers(theta)
         # Where no gradient is wanted that of the biases is written, too, and forgotten.
         d_layers = self.layers(np.empty_like(theta) if gradient is None else gradient)
@@ -72,6 +90,8 @@ class LeakyNetwork:
         for k in range(len(layers) - 1, -1, -1):
             if gradient is not None:
                 np.matmul(kept[k].T, d_out, out=d_layers[k][0])
+            if k == 0 and not in_inputs:
+                return None
             d_out = d_out @ layers[k][0].T
             if k > 0:
                 bias_unit_adjoint(kept[k][None], d_out[None], d_layers[k - 1][1][None], 0.0)

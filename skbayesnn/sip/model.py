@@ -38,7 +38,8 @@ class SparseImplicitProcess:
         Of the prior and of the posterior, a step.
     generator : numpy.random.Generator
     dtype : numpy dtype, default=numpy.float32
-        Of the networks; the conditional and the likelihood are float64 always.
+        Of the networks, and of products of the prior's features; the rest of the conditional and
+        the likelihood are float64 always.
     likelihood : {"gaussian", "student_t"}, default="gaussian"
         Law of the noise.
 
@@ -176,12 +177,12 @@ class SparseImplicitProcess:
         divergence, kl_u = discriminator.divergence(seen, u)
         weight = kl_weight / n_total
         d_mean, d_features, d_w = conditional.adjoint(
-            w, d_means * (-1.0 / n), d_variances * (-1.0 / n), self.dtype
+            w, d_means * (-1.0 / n), d_variances * (-1.0 / n)
         )
         d_w += weight * kl_u @ conditional.factor
         d_mean = np.concatenate([d_mean, np.zeros(len(Z))])
         d_Z[:] = self.prior.adjoint(theta, d_mean, d_features, len(Z), d_theta)
-        self.posterior.adjoint(phi, kept, d_w.astype(self.dtype), d_phi)
+        self.posterior.adjoint(phi, kept, d_w.astype(self.dtype), d_phi, in_inputs=False)
         surprise, d_of_noise[:] = penalty_of(of_noise)
         d_of_noise /= n_total
         d_of_noise -= gradient_of(of_noise, scales, *d_scales) / n

@@ -22,6 +22,72 @@ The divergence, which the paper takes as ½ [KL(q‖p) + KL(p‖q)], is in ``dis
 
 import numpy as np
 
+from skbayesnn.numerics.jit import kernel
+
+
+@kernel
+def explained(residuals, linear, quadratic, constants, out, top):
+    """Logs of the parts of rows that draws and scales explain, the largest of each taken off.
+
+    Parameters
+    ----------
+    residuals : ndarray of shape (n_u, n)
+    linear, quadratic, constants : ndarray of shape (n_scales, n)
+        Factors of the residuals and of their squares, and what is added.
+    out : ndarray of shape (n_u, n_scales, n)
+        Set to the logs.
+    top : ndarray of shape (n_u, n)
+        Set to the largest of a draw.
+    """
+    for s in range(residuals.shape[0]):
+        r, most = residuals[s], top[s]
+        most[:] = -np.inf
+        for k in range(constants.shape[0]):
+            b, a, c, terms = linear[k], quadratic[k], constants[k], out[s, k]
+            for i in range(r.shape[0]):
+                term = (a[i] * r[i] + b[i]) * r[i] + c[i]
+                terms[i] = term
+                most[i] = max(most[i], term)
+        for k in range(constants.shape[0]):
+            terms = out[s, k]
+            for i in range(r.shape[0]):
+                terms[i] -= most[i]
+
+
+@kernel
+def collect(shares, factors, residuals, linear, quadratic, mass, first, second, d_means):
+    """Moments of the residuals that each scale explains, and gradients in the means.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (n_u, n_scales, n)
+        Parts of a row that scales explain, in proportion within a draw.
+    factors : ndarray of shape (n_u, n)
+        What makes them parts of the row.
+    residuals, linear, quadratic : ndarray
+        As in :func:`explained`.
+    mass, first, second : ndarray of shape (n_scales, n)
+        Set to the sums over draws of the parts, and of these times residuals and their squares.
+    d_means : ndarray of shape (n_u, n)
+        Set.
+    """
+    mass[:] = 0.0
+    first[:] = 0.0
+    second[:] = 0.0
+    d_means[:] = 0.0
+    for s in range(residuals.shape[0]):
+        r, f, d = residuals[s], factors[s], d_means[s]
+        for k in range(mass.shape[0]):
+            p, b, a = shares[s, k], linear[k], quadratic[k]
+            zeroth, one, two = mass[k], first[k], second[k]
+            for i in range(r.shape[0]):
+                part = p[i] * f[i]
+                of_residual = part * r[i]
+                zeroth[i] += part
+                one[i] += of_residual
+                two[i] += of_residual * r[i]
+                d[i] -= 2.0 * a[i] * of_residual + b[i] * part
+
 
 def power_log_likelihood(y, means, variances, scales, alpha, row_weights):
     """First term of eq. 12 for a batch, and its gradient.
@@ -49,19 +115,17 @@ def power_log_likelihood(y, means, variances, scales, alpha, row_weights):
     # Rounding makes variances negative where training has left what is sensible.
     variances = np.maximum(variances, 0.0)
     spreads, residuals = noises + alpha * variances, y - means
-    squares = residuals**2
-    # Of (residual - offset)², term by term: few passes over arrays of all scales.
-    terms = squares * (-0.5 / spreads)[:, None]
-    if offsets.any():
-        terms += residuals * (offsets / spreads)[:, None]
+    # The exponent -(residual - offset)^2 / (2 spread), as a polynomial in the residual.
+    quadratic, linear = -0.5 / spreads, offsets / spreads
     constants = scales.log_weights[:, None] - 0.5 * (
-        np.log(2 * np.pi * noises) + np.log(spreads / noises) / alpha + offsets**2 / spreads
+        np.log(2 * np.pi * noises) + np.log(spreads / noises) / alpha + offsets * linear
     )
-    terms += constants[:, None]
-    top = terms.max(axis=0)
-    terms -= top
-    shares = np.exp(terms, out=terms)
-    of_draws = shares.sum(axis=0)
+    shares = np.empty((len(means), *spreads.shape))
+    top = np.empty_like(residuals)
+    explained(residuals, linear, quadratic, constants, shares, top)
+    # numpy takes exponentials several at a time, which kernels do not.
+    np.exp(shares, out=shares)
+    of_draws = shares.sum(axis=1)
     powers = alpha * (top + np.log(of_draws))
     most = powers.max(axis=0)
     powers = np.exp(powers - most)
@@ -69,13 +133,12 @@ def power_log_likelihood(y, means, variances, scales, alpha, row_weights):
     total = np.sum(row_weights * (most + np.log(mass / len(means)))) / alpha
     # The part of a row that each draw and scale explains, summed over draws, with the moments of
     # its residuals.
-    shares *= powers * (row_weights / mass) / of_draws
-    mass = shares.sum(axis=1)
-    first = np.einsum("ksi,si->ki", shares, residuals) - offsets * mass
-    second = np.einsum("ksi,si->ki", shares, squares) - offsets * (2.0 * first + offsets * mass)
-    d_means = np.einsum("ksi,ki->si", shares, 1.0 / spreads) * residuals
-    if offsets.any():
-        d_means -= np.einsum("ksi,ki->si", shares, offsets / spreads)
+    factors = powers * (row_weights / mass) / of_draws
+    mass, first, second = np.empty((3, *spreads.shape))
+    d_means = np.empty_like(residuals)
+    collect(shares, factors, residuals, linear, quadratic, mass, first, second, d_means)
+    first -= offsets * mass
+    second -= offsets * (2.0 * first + offsets * mass)
     second /= spreads
     d_variances = 0.5 * np.sum((alpha * second - mass) / spreads, axis=0)
     d_offsets = np.sum(first / spreads, axis=1)

@@ -453,6 +453,9 @@ def test_draws_have_the_law_of_the_pool():
 def test_the_default_stack_depends_on_the_number_of_rows_alone():
     small, large = ([name for name, _ in default_members(n)] for n in (500, 50_000))
     assert set(large) < set(small)
+    members = [dict(default_members(n)) for n in (500, 501, 2000, 2001)]
+    assert [each["sip"].n_networks for each in members] == [2, 1, 1, 1]
+    assert [each["udn"].n_networks for each in members] == ["auto", 2, 2, "auto"]
     folds = [default_splitter(n, 0).get_n_splits(np.zeros((n, 1))) for n in (3, 500, 4000, 50_000)]
     assert folds == [3, 5, 3, 1]
 

@@ -18,6 +18,7 @@ from skbayesnn.sip.noise import (
     variance_of,
 )
 from skbayesnn.sip.objective import power_log_likelihood
+from skbayesnn.sip.prediction import Predictor
 
 QUICK = {"max_iter": 400, "n_draws": 30, "n_networks": 1, "random_state": 0}
 
@@ -185,6 +186,26 @@ def test_every_scale_has_its_share_of_the_draws(fitted):
         np.testing.assert_array_equal(predictor.offsets[own], offset)
         assert weight < 1e-10 or own.sum() >= 2
         assert len(set(predictor.draws[own])) == own.sum()
+
+
+@pytest.mark.parametrize("of_draws", [1.0, np.geomspace(0.5, 2.0, 40)])
+def test_scores_are_those_of_the_mixture(fitted, of_draws):
+    """Far rows, too, whose densities underflow."""
+    model, X, y = fitted
+    scaled = model._scaled(X[:8])
+    targets = model._scaled_target(y[:8]) + np.array([0, 0, 0, 0, 1, -3, 1e2, -1e5])
+
+    def predictor(factor):
+        return Predictor(
+            model._inference.model, model._inference.average, 40, 3, 1.3, factor * of_draws
+        )
+
+    factors = np.array([1.0, 2.5, 1e4])
+    found = predictor(1.0).log_densities(scaled, targets, factors)
+    # The noise variance of a mixture is a parameter of the predictor: another way there.
+    expected = [predictor(c).mixture(scaled).logpdf(targets) for c in factors]
+    # Sums of about a hundred terms, of logs of up to 1e6: some 1e-14 of their size.
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def test_rows_of_draws_follow_the_law_of_all_draws_with_all_scales(fitted):

@@ -10,7 +10,7 @@ from skbayesnn.sip.discriminator import Discriminator
 from skbayesnn.sip.model import SparseImplicitProcess
 from skbayesnn.sip.noise import scales_of
 from skbayesnn.sip.objective import power_log_likelihood
-from skbayesnn.sip.priors import BNNPrior, SmoothPrior
+from skbayesnn.sip.priors import BNNPrior, Prior, SmoothPrior
 from skbayesnn.sip.sampler import SamplerPrior
 
 
@@ -20,6 +20,16 @@ def leaky(z):
 
 def smooth(z):
     return 0.55 * z + 0.45 * np.hypot(z, 1.0)
+
+
+@pytest.mark.parametrize("kind", [BNNPrior, SmoothPrior])
+def test_spread_and_centre_are_those_of_the_features(kind):
+    rng = np.random.default_rng(0)
+    prior = kind(2, 5)
+    theta, X = rng.normal(size=prior.n_parameters), rng.normal(size=(30, 2))
+    found = prior._spread_and_centre(theta, X, np.random.default_rng(1))
+    expected = Prior._spread_and_centre(prior, theta, X, np.random.default_rng(1))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("kind", "unit"), [(BNNPrior, leaky), (SmoothPrior, smooth)])
@@ -209,8 +219,9 @@ def test_draws_told_apart_leave_no_subnormal_slopes(monkeypatch):
     gaussian = np.append(rng.uniform(1.0, 100.0, 100), -rng.uniform(1.0, 100.0, 100))
     given, adjoint = [], discriminator.network.adjoint
     monkeypatch.setattr(
-        discriminator.network, "adjoint", lambda *args: given.append(args[2]) or adjoint(*args)
-    )
+        discriminator.network, "adjoint",
+        lambda *args, **options: given.append(args[2]) or adjoint(*args, **options),
+    )  # fmt: skip
     discriminator.loss_and_gradient((u, gaussian))
     slopes = given[0][:, 0]
     expected = -np.sign(gaussian) / (1.0 + np.exp(np.abs(gaussian))) / 200
