@@ -48,7 +48,7 @@ def log_densities_left_out(partition, draws, X, y):
     for d, (degrees, log_noise) in enumerate(zip(draws.degrees, draws.log_noise, strict=True)):
         # Of each row: how much it tells of f, which is its precision over σ².
         residuals = partition.y - draws.f[d].astype(np.float64)[index]
-        h = np.broadcast_to(log_factors[:, d % log_factors.shape[1]], index.size)
+        h = np.broadcast_to(log_factors[:, d], index.size)
         told = draw_precisions(residuals, h, partition.weights, degrees, log_noise, rng)
         told *= np.exp(-log_noise)
         totals = np.bincount(index, told)
