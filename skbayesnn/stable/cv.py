@@ -149,9 +149,9 @@ class StableNNRegressorCV(
     >>> X = np.linspace(-2, 2, 30).reshape(-1, 1)
     >>> noise = np.random.default_rng(0).normal(size=30)
     >>> y = np.where(X[:, 0] < 0.5, 20.0, 30.0) + noise
-    >>> model = StableNNRegressorCV([0.7, 1.1], nus=[1.0], random_state=0)
+    >>> model = StableNNRegressorCV([1.1, 2.0], nus=[1.0], thin=8, random_state=0)
     >>> model.fit(X, y).alpha_
-    0.7
+    1.1
     >>> model.predict([[0.3], [0.7]]).round()
     array([20., 30.])
     """

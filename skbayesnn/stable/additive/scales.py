@@ -274,11 +274,10 @@ def fit_gaussian_limits(X, y, weights, rng, may_be_rough=True):
         start = np.concatenate([lengths, nus, [0.0, -2.0]])
         found.append(_search(alike, start, bounds, _MAX_ITERATIONS))
     found.sort(key=lambda search: search.fun)
-    first = [
-        GaussianLimit(np.append(search.x, none), X, y, weights, rows, edges) for search in found
-    ]
-    if len(found) > 1 and are_one(*first):
-        del found[1:]
+    if len(found) > 1:
+        ends = (np.append(search.x, none) for search in found)
+        if are_one(*(GaussianLimit(end, X, y, weights, rows, edges) for end in ends)):
+            del found[1:]
     # Roughness would have to go along an edge from zero.
     roughness = (_SOME_ROUGHNESS, 1.0) if may_be_rough else (0.0, 0.0)
     bounds += [(-_MAX_SLOPE, _MAX_SLOPE)] * (2 * p) + [(0.0, roughness[1])]
