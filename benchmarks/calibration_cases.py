@@ -64,7 +64,7 @@ class Case(NamedTuple):
 def _cases():
     both = {"alpha": SAMPLED, "nu": SAMPLED}
     line = {"cells": "line", "nu": 1.0, "likelihood": "gaussian"}
-    plane = {"cells": "plane", "nu": 1.0}
+    plane = {"cells": "plane", "nu": 1.0, "likelihood": "gaussian"}
     units = {"cells": "sampled", "n_units": N_UNITS}
     few = {"cells": "sampled", "move_units": True, "n_units": 12}
     slow = {"sampler": "metropolis"}

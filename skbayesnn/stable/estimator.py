@@ -376,10 +376,10 @@ class StableNNRegressor(
         context = self._init_callback_context(max_subtasks=self.n_chains, sequential_subtasks=False)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         self._extrapolation = extrapolation
-        found, ends = sample_posterior(self, partition, prior, starts, n_warmup, (X, y), context)
+        found = sample_posterior(self, partition, prior, starts, n_warmup, (X, y), context)
         for name, value in found.items():
             setattr(self, name, value)
-        self._ends, self._fitted_with = ends, model_parameters(self)
+        self._ends, self._fitted_with = starts, model_parameters(self)
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
         self._warn_unless_converged()
         return self

@@ -23,7 +23,7 @@ def sample_posterior(estimator, partition, prior, starts, n_warmup, data, contex
     partition : Partition
     prior : Prior
     starts : list of (State, numpy.random.Generator)
-        One a chain; both are changed in place.
+        One a chain; both are changed in place, to where it could go on.
     n_warmup : int
     data : tuple of ndarray
         X and y, for callbacks.
@@ -32,8 +32,6 @@ def sample_posterior(estimator, partition, prior, starts, n_warmup, data, contex
     Returns
     -------
     attributes : dict
-    ends : list of (State, numpy.random.Generator)
-        Where the chains could go on.
     """
     n_rows = len(partition.rows)
     monitored = np.unique(np.linspace(0, n_rows - 1, min(n_rows, _MAX_MONITORED)).astype(int))
@@ -62,7 +60,7 @@ def sample_posterior(estimator, partition, prior, starts, n_warmup, data, contex
         )
         for i, chain in enumerate(chains)
     )
-    return attributes(records), [(chain.state, chain.rng) for chain in chains]
+    return attributes(records)
 
 
 def convergence(estimator, of_parts=False):

@@ -59,7 +59,7 @@ def one_input(x, y, weights, n_draws, slope=0.0, **parameters):
     draws = {
         "log_noise": -1.0, "alpha": 1.1, "degrees": np.inf, "log_amplitude": 0.0, "log_nu": [0.0],
         "f": np.zeros(cells.ends[0]), "log_variances": log_variances, "theta": np.zeros(0),
-        "slopes": [slope], "levels": [0.5, 0.5], "mode": 0, **parameters,
+        "slopes": [slope], "levels": [0.5], "noise_levels": 0.5, "mode": 0, **parameters,
     }  # fmt: skip
     draws = {name: np.array([value] * n_draws) for name, value in draws.items()}
     return cells, AdditiveDraws(**draws), T * np.exp(log_variances) @ T.T

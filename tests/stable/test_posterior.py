@@ -198,6 +198,7 @@ def test_gaussian_limit_of_the_estimator_in_the_plane(n):
         2.0,
         1.3,
         noise_variance=0.04,
+        likelihood="gaussian",
         extrapolation="posterior",
         normalize_X=False,
         normalize_y=False,

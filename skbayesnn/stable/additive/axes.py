@@ -95,7 +95,7 @@ def update_axes(
         Of the scales.
     move_scales, move_nu : bool
     least_log_noise : float
-        As in :func:`~skbayesnn.stable.additive.noise.update_noise`.
+        As in :func:`~skbayesnn.stable.noise.precisions.update_noise`.
         False where the scales are one (α = 2), or the ν's or σ² are known.
     n_moves : int
         Of each ν.

@@ -2,10 +2,10 @@
 
 A sweep draws g given the rest (:mod:`~skbayesnn.stable.additive.dense`), then each f_k in random
 order with its ν_k (:mod:`~skbayesnn.stable.additive.axes`), then the levels of the f_k, the index
-α, what the noise's scale has from the inputs (:mod:`~skbayesnn.stable.additive.noise_slopes`), and
-the noise (:mod:`~skbayesnn.stable.additive.noise`). Every few sweeps all parts are drawn
+α, what the noise's scale has from the inputs (:mod:`~skbayesnn.stable.noise.slopes`), and
+the noise (:mod:`~skbayesnn.stable.noise.precisions`). Every few sweeps all parts are drawn
 at once (:mod:`~skbayesnn.stable.additive.joint`) where there are not too many rows, and some
-precisions with them (:mod:`~skbayesnn.stable.additive.outliers`).
+precisions with them (:mod:`~skbayesnn.stable.noise.outliers`).
 """
 
 from math import exp, log
@@ -25,9 +25,8 @@ from skbayesnn.stable.additive.axes import (
 )
 from skbayesnn.stable.additive.dense import update_dense
 from skbayesnn.stable.additive.joint import TargetCovariance, parts_given_variances
-from skbayesnn.stable.additive.noise import DEGREES, log_constants, update_noise
-from skbayesnn.stable.additive.noise_slopes import bounded, expected_moves, update_slopes
-from skbayesnn.stable.additive.outliers import N_ROWS, move_precisions
+from skbayesnn.stable.noise.outliers import N_ROWS, move_precisions
+from skbayesnn.stable.noise.rows import NoiseMoves
 from skbayesnn.stable.samplers.hyper import ALPHAS
 from skbayesnn.stable.samplers.line import MAX_LOG_VARIANCE
 from skbayesnn.stable.samplers.scales import log_half_cauchy, log_noise_prior
@@ -87,9 +86,12 @@ class AdditiveChain:
         self.partition, self.prior, self.state = partition, prior, state
         self.record, self.rng = record, rng
         self._first_sweep = None
-        self._constants = log_constants()
         self._n_moves = _MOVES_ALONE if partition.alone else _MOVES
         self.least_log_noise = np.inf if prior.log_noise is not None else partition.least_log_noise
+        self._noise = NoiseMoves(
+            partition.noise_basis, partition.weights, prior, partition.least_log_noise,
+            self._n_moves,
+        )  # fmt: skip
         self._gram = partition.gram() if partition.joint else None
         self.sum_up()
 
@@ -128,9 +130,9 @@ class AdditiveChain:
             self._draw_jointly()
         # Sums of many changes drift.
         self.sum_up()
-        if partition.n_slopes and slopes:
-            self._update_slopes()
-        self._update_noise()
+        state.log_noise = self._noise.update(
+            state, partition.y - self.fit, state.log_noise, self.rng, slopes
+        )
 
     def _learn_chances(self, last):
         """See which axes vary; at the end of the warm-up give those their turn in each sweep."""
@@ -284,22 +286,3 @@ class AdditiveChain:
         )  # fmt: skip
         state.precisions[rows] = chosen / factors
         covariance.change_noise(rows, white, noise / chosen)
-
-    def _update_slopes(self):
-        """Move what the noise's scale has from the inputs; p is drawn anew in what follows."""
-        partition, state = self.partition, self.state
-        basis = partition.noise_basis.train
-        state.log_tau = update_slopes(
-            basis, partition.y - self.fit, partition.weights, partition.n_rows, state.degrees,
-            state.log_noise, state.slopes, state.log_local, state.log_tau,
-            expected_moves(partition.y.size, partition.n_slopes), self.rng,
-        )  # fmt: skip
-        state.log_factors = bounded(state.slopes @ basis)
-
-    def _update_noise(self):
-        partition, state = self.partition, self.state
-        state.degrees, state.log_noise = update_noise(
-            partition.y - self.fit, state.log_factors, partition.weights, partition.n_rows, DEGREES,
-            self._constants, state.degrees, state.log_noise, self.prior.degrees is None,
-            self.least_log_noise, self._n_moves, state.precisions, self.rng,
-        )  # fmt: skip

@@ -116,7 +116,7 @@ def update_dense(
         Sum of the sample weights.
     log_amplitude, log_noise : float
     least_log_noise : float
-        As in :func:`~skbayesnn.stable.additive.noise.update_noise`.
+        As in :func:`~skbayesnn.stable.noise.precisions.update_noise`.
     rng : numpy.random.Generator
 
     Returns

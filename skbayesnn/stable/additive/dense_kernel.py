@@ -11,7 +11,7 @@ The units are multiplied by s(x), so that g may vary more in some places than in
     k(x, x') = s(x) s(x') (1 + (1-λ) r) exp(-r),    log s(x)² = b(x'γ),
 
 r = √3 times the distance of the rows, each input over its length scale, b the bound of
-:mod:`~skbayesnn.stable.additive.noise_slopes`: s is within a factor of 4.5 of the typical one.
+:mod:`~skbayesnn.stable.noise.slopes`: s is within a factor of 4.5 of the typical one.
 Beyond the rows it is as at their edge. Where targets grow along an input, one amplitude for all
 rows is too large for some and too small for others: on yacht, whose targets grow from 0.01 to 60
 with the speed, the log-evidence rises by more than 200 with s.
@@ -20,7 +20,7 @@ with the speed, the log-evidence rises by more than 200 with s.
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from skbayesnn.stable.additive.noise_slopes import BOUND, bounded
+from skbayesnn.stable.noise.slopes import BOUND, bounded
 
 
 def log_squared_factors(X, slopes):

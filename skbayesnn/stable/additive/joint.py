@@ -11,7 +11,7 @@ times C⁻¹ of what y has beyond the prior's y. It costs O(n³): from time to t
 The factor of C serves twice more. The sizes of the three sums move together, all parts integrated
 out: how much of y is noise and how much is in many small f_k is what other moves learn slowly. And
 a few rows' precisions p are drawn with all parts integrated
-out (:mod:`skbayesnn.stable.additive.outliers`), and C⁻¹ follows by Woodbury's identity.
+out (:mod:`skbayesnn.stable.noise.outliers`), and C⁻¹ follows by Woodbury's identity.
 """
 
 import numpy as np

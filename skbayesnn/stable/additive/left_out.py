@@ -13,8 +13,8 @@ from scipy.special import logsumexp
 
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.numerics.student_t import MASSES, student_variances
-from skbayesnn.stable.additive.noise import draw_precisions
 from skbayesnn.stable.left_out import MOST_LEVERAGE, average_left_out
+from skbayesnn.stable.noise.precisions import draw_precisions
 from skbayesnn.stable.samplers.line import MAX_LOG_VARIANCE, function_moments
 
 MOST_DRAWS = 250

@@ -14,21 +14,20 @@ from typing import NamedTuple
 import numpy as np
 
 from skbayesnn.numerics.rounding import rounding_variance
-from skbayesnn.numerics.student_t import student_variances, with_tail
 from skbayesnn.stable.additive.axes import MAX_ALL_VALUES, Axis, most_values
 from skbayesnn.stable.additive.chain import AT_A_TIME, AdditiveChain, log_nu_change
 from skbayesnn.stable.additive.dense import MAX_EXACT, DenseBasis
 from skbayesnn.stable.additive.left_out import log_densities_left_out
 from skbayesnn.stable.additive.modes import for_each_mode
-from skbayesnn.stable.additive.noise import DEGREES
-from skbayesnn.stable.additive.noise_slopes import NoiseBasis, bounded
 from skbayesnn.stable.additive.prediction import (
     draw_given_parts,
     moments_given_parts,
 )
 from skbayesnn.stable.additive.record import AdditiveRecord, AdditiveState
 from skbayesnn.stable.additive.scales import fit_gaussian_limits, log_crowd
-from skbayesnn.stable.partitions.base import AS_IT_IS, Partition
+from skbayesnn.stable.noise.rows import first_noise
+from skbayesnn.stable.noise.slopes import NoiseBasis
+from skbayesnn.stable.partitions.base import AS_IT_IS, Partition, distinct_pairs, evenly_spread
 from skbayesnn.stable.samplers.hyper import ALPHAS
 
 MAX_FIRST_LOG_NU = 30.0
@@ -52,8 +51,10 @@ class AdditiveDraws(NamedTuple):
         Coefficients of g.
     slopes : ndarray of shape (n_draws, n_slopes), float32
         Of the logarithm of the noise's variance; none where it is the same everywhere.
-    levels : ndarray of shape (n_draws, n_axes + 1)
-        The levels at which the laws of splits are evaluated, and that of the noise's scale.
+    levels : ndarray of shape (n_draws, n_axes)
+        The levels at which the laws of splits are evaluated.
+    noise_levels : ndarray of shape (n_draws,)
+        That of the law of the noise's scale.
     mode : ndarray of int, shape (n_draws,)
         The number of the mode of the draw's chain. Where modes have bases of different sizes, rows
         of ``theta`` end with zeros.
@@ -69,19 +70,12 @@ class AdditiveDraws(NamedTuple):
     theta: np.ndarray
     slopes: np.ndarray
     levels: np.ndarray
+    noise_levels: np.ndarray
     mode: np.ndarray
 
     def take(self, chosen):
         """Some of the draws, by their numbers."""
         return AdditiveDraws(*(array[chosen] for array in self))
-
-
-def _distinct(rows, y, sample_weight):
-    """Distinct pairs of a row and a target, and the sum of their weights."""
-    y = np.zeros(len(rows)) if y is None else y
-    pairs, place = np.unique(np.column_stack([rows, y]), axis=0, return_inverse=True)
-    weights = np.bincount(place.reshape(-1), weights=sample_weight)
-    return np.ascontiguousarray(pairs[:, :-1]), pairs[:, -1].copy(), weights.astype(np.float64)
 
 
 class AdditiveCells(Partition):
@@ -104,10 +98,6 @@ class AdditiveCells(Partition):
     index : ndarray of int32, shape (n_axes, n)
         The place of each row among the values of each axis.
     basis : DenseBasis or None
-    noise_basis : NoiseBasis or None
-        What the scale of the noise depends on.
-    n_slopes : int
-        Its number of columns.
     rows, y, weights : ndarray
         Distinct rows with their targets, in lexicographic order, and the sum of their weights.
     least_log_noise : float
@@ -138,7 +128,7 @@ class AdditiveCells(Partition):
         rng=None,
     ):  # fmt: skip
         self.inputs = inputs
-        self.rows, self.y, self.weights = _distinct(inputs.scaled(X), y, sample_weight)
+        self.rows, self.y, self.weights = distinct_pairs(inputs.scaled(X), y, sample_weight)
         self.n_rows = float(self.weights.sum())
         rounding = rounding_variance(self.y)
         self.least_log_noise = np.log(rounding) if rounding else -np.inf
@@ -177,7 +167,8 @@ class AdditiveCells(Partition):
         if limit is not None:
             self.set_basis(DenseBasis(self.rows, limit.kernel, rng))
             self.first_log_nu = limit.log_nus
-        self.set_noise_basis(None if same_noise else NoiseBasis(self.rows, self.weights, limit))
+        if not same_noise:
+            self.noise_basis = NoiseBasis(self.rows, self.weights, limit)
 
     def of_chain(self, number):
         """The cells that the chain of this number has."""
@@ -191,10 +182,6 @@ class AdditiveCells(Partition):
     def set_basis(self, basis):
         """Use this basis of the dense part."""
         self.basis, self.n_basis = basis, basis.squares.size
-
-    def set_noise_basis(self, basis):
-        """Let the scale of the noise depend on the columns of this basis, or on nothing."""
-        self.noise_basis, self.n_slopes = basis, 0 if basis is None else len(basis.train)
 
     def gram(self):
         """Ψ Ψ', the covariance of g at the rows at unit amplitude, (n, n)."""
@@ -213,7 +200,7 @@ class AdditiveCells(Partition):
 
     def is_of(self, X, y, sample_weight):
         """Whether these are the data that the partition was made from."""
-        theirs = _distinct(self.inputs.scaled(X), y, sample_weight)
+        theirs = distinct_pairs(self.inputs.scaled(X), y, sample_weight)
         ours = self.rows, self.y, self.weights
         return all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
 
@@ -239,27 +226,18 @@ class AdditiveCells(Partition):
         log_variances = self.log_units(alpha, log_nu)
         if alpha < 2.0:
             log_variances += np.abs(rng.normal(size=log_variances.size))
-        slopes = np.zeros(0) if self.noise_basis is None else self.noise_basis.first.copy()
-        log_factors = np.zeros(self.y.size)
-        if slopes.any():
-            log_factors = bounded(slopes @ self.noise_basis.train)
         return AdditiveState(
             alpha=alpha,
             log_nu=log_nu,
             log_noise=log_noise,
-            degrees=float(rng.choice(DEGREES)) if prior.degrees is None else prior.degrees,
             log_amplitude=rng.normal(-1.0, 1.0),
             log_variances=log_variances,
             f=np.zeros(log_variances.size),
             theta=np.zeros(self.n_basis),
             g=np.zeros(self.y.size),
-            precisions=self.weights * np.exp(-log_factors),
-            slopes=slopes,
-            log_local=np.zeros(self.n_slopes),
-            log_tau=rng.normal(-2.0, 1.0) if self.n_slopes else 0.0,
-            log_factors=log_factors,
             chances=np.full(n_axes, min(1.0, AT_A_TIME / n_axes)),
             spreads=np.zeros(n_axes),
+            **vars(first_noise(self.noise_basis, self.weights, prior, rng)),
         )
 
     def new_record(self, monitored, n_draws, thin):
@@ -295,9 +273,8 @@ class AdditiveCells(Partition):
             most = max(values.shape[1] for values in found)
             found = [np.pad(values, ((0, 0), (0, most - values.shape[1]))) for values in found]
             per_draw[name] = np.concatenate(found)
-        # Evenly spread, in orders that no draw knows of.
         n, fixed = log_noise.size, np.random.default_rng(0)
-        levels = [(fixed.permutation(n) + 0.5) / n for _ in range(len(self.axes) + 1)]
+        *levels, noise_levels = (evenly_spread(n, fixed) for _ in range(len(self.axes) + 1))
         return AdditiveDraws(
             log_noise=log_noise,
             alpha=alpha,
@@ -305,6 +282,7 @@ class AdditiveCells(Partition):
             log_amplitude=log_amplitude,
             log_nu=np.concatenate([record.log_nu[thin - 1 :: thin] for record in records]),
             levels=np.stack(levels, axis=1),
+            noise_levels=noise_levels,
             mode=np.repeat([record.mode for record in records], [r.n_draws for r in records]),
             **per_draw,
         )
@@ -330,30 +308,9 @@ class AdditiveCells(Partition):
 
     def log_noise_factors(self, draws, X):
         """h, the log-variance of the noise over σ²: to be broadcast to (n_rows, n_draws)."""
-        if self.noise_basis is None:
-            return np.zeros((1, draws.alpha.size))
         return for_each_mode(
-            self, draws, lambda cells, group: cells.noise_basis.log_factors(X, group.slopes)
+            self, draws, lambda cells, group: Partition.log_noise_factors(cells, group, X)
         )
-
-    def noise_slopes(self, draws):
-        """Of the log-variance of the noise, (n_draws, n_slopes)."""
-        return draws.slopes.astype(np.float64)
-
-    def noise_components(self, draws, X):
-        """One a draw, at its level, and some for the tails of Student's law."""
-        levels = draws.levels[:, -1]
-        of_draw, weights = np.arange(len(levels)), np.full(len(levels), 1.0 / len(levels))
-        if np.isfinite(draws.degrees).any():
-            levels, of_draw, weights = with_tail(levels)
-        scales = student_variances(draws.degrees[of_draw], levels)
-        factors = self.log_noise_factors(draws, self.inputs.scaled(X))[:, of_draw]
-        return scales * np.exp(factors), of_draw, weights
-
-    def draw_noise_scales(self, draws, X, rng):
-        """Variances of the noise over σ², drawn for each row."""
-        scales = student_variances(draws.degrees, rng.random((len(X), draws.degrees.size)))
-        return scales * np.exp(self.log_noise_factors(draws, self.inputs.scaled(X)))
 
     def log_densities_left_out(self, draws, X, y, weights):
         """Log-density of training rows, scaled, given all others; with one input alone."""

@@ -15,16 +15,11 @@ from scipy.linalg import eigh
 from skbayesnn._validation import check_joint_rows
 from skbayesnn.stable.additive.steps import add_axis
 from skbayesnn.stable.partitions.base import Draws
+from skbayesnn.stable.partitions.splits import SMALL
 
 MAX_JOINT_ROWS = 5000
 """Distinct rows of joint draws where dense units are exact: the eigenvectors of what the training
 rows leave of their covariance take seconds up to there, and beyond minutes and gigabytes."""
-
-_SMALL = 0.3
-"""A step whose square and v have less than this share of the noise's variance, over the root of the
-number of inputs, has two moments instead of a law; errors of different inputs are independent. The
-log density of a row is then off by 0.001 at most with 5 and with 13 inputs and by 0.003 with 306,
-where that of 1000 draws is known to 0.006, 0.002 and 0.04: each draw has one level of each law."""
 
 
 def effect_moments(partition, draws, k, x, log_least=-inf):
@@ -64,9 +59,8 @@ def smooth_moments(partition, draws, X):
 def moments_given_parts(partition, draws, X):
     """Means and variances (n_rows, n_draws) of f at scaled rows."""
     means, variances = np.zeros((2, len(X), draws.alpha.size))
-    # Where the noise is least.
-    least_noise = draws.log_noise + partition.log_noise_factors(draws, X).min(axis=0)
-    log_least = least_noise + np.log(_SMALL / np.sqrt(X.shape[1]))
+    # Errors of different inputs are independent.
+    log_least = partition.least_log_noises(draws) + np.log(SMALL / np.sqrt(X.shape[1]))
     columns = np.ascontiguousarray(X.T)
     # Each index has laws of its own.
     for alpha in np.unique(draws.alpha):
@@ -90,8 +84,8 @@ def draw_given_parts(partition, draws, X, rng):
         f, log_variances = draws.f[:, part], draws.log_variances[:, part].astype(np.float64)
         units = 2.0 / draws.alpha[:, None] * axis.cells.log_masses + draws.log_nu[:, k : k + 1]
         of_axis = Draws(
-            draws.log_noise, draws.alpha, draws.log_nu[:, k], draws.levels[:, k], none,
-            log_variances - units, np.zeros(n_draws, int), none,
+            draws.log_noise, draws.alpha, draws.log_nu[:, k], draws.degrees, draws.levels[:, k],
+            draws.noise_levels, none, log_variances - units, none, np.zeros(n_draws, int), none,
         )  # fmt: skip
         total += axis.cells.sample_between(
             X[:, k], lambda i, *_, f=f: f[i].astype(np.float64), of_axis, rng

@@ -4,28 +4,24 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from skbayesnn.stable.noise.rows import RowNoise
 
-@dataclass
-class AdditiveState:
+
+@dataclass(kw_only=True)
+class AdditiveState(RowNoise):
     """The state of a chain: all that it needs to go on.
 
     Attributes
     ----------
-    alpha, log_noise, degrees, log_amplitude : float
-        α, log σ², the degrees of freedom of the noise, and the log-variance of g.
+    alpha, log_noise, log_amplitude : float
+        α, log σ², and the log-variance of g.
     log_nu : ndarray of shape (n_axes,)
     log_variances, f : ndarray of shape (n_values,)
         log v and f_k at the values of all axes, one after the other.
     theta : ndarray of shape (n_basis,)
         Coefficients of g.
-    g, precisions : ndarray of shape (n,)
-        g and p at the rows: the noise of a row has the variance σ²/p.
-    slopes, log_local : ndarray of shape (n_slopes,)
-        β, and log λ of its prior.
-    log_tau : float
-        Of the prior of all slopes.
-    log_factors : ndarray of shape (n,)
-        h at the rows: p is exp(-h) times the precision of Student's law.
+    g : ndarray of shape (n,)
+        At the rows.
     chances, spreads : ndarray of shape (n_axes,)
         The probability that an axis has its turn in a sweep, and the variance of its f_k in the
         last sweeps of the warm-up.
@@ -35,18 +31,12 @@ class AdditiveState:
 
     alpha: float
     log_noise: float
-    degrees: float
     log_amplitude: float
     log_nu: np.ndarray
     log_variances: np.ndarray
     f: np.ndarray
     theta: np.ndarray
     g: np.ndarray
-    precisions: np.ndarray
-    slopes: np.ndarray
-    log_local: np.ndarray
-    log_tau: float
-    log_factors: np.ndarray
     chances: np.ndarray
     spreads: np.ndarray
     n_sweeps: int = 0

@@ -7,7 +7,7 @@ With α = 2 and Gaussian noise the model is a Gaussian process with the covarian
 k the kernel of the dense units, θ_k the angle between (1, x_k) and (1, x_k'). All parameters are
 fitted at once, so that the length scales answer for what axis units leave over and not for
 all of y, and k is not large where it is the noise that is (b is that of
-:mod:`~skbayesnn.stable.additive.noise_slopes`). First k and the noise are the same everywhere, and
+:mod:`~skbayesnn.stable.noise.slopes`). First k and the noise are the same everywhere, and
 k is not rough. That search begins twice, where every input matters much by itself and where all
 matter much together: from the first alone it would end, with a hundred inputs of which few matter,
 where rows tell nothing of each other. Where the rows do not tell both ends apart both are kept
@@ -15,7 +15,7 @@ where rows tell nothing of each other. Where the rows do not tell both ends apar
 log-evidence gains more than there are of them. The length scales and the roughness of k, and where
 it is how large, are then held, while the chains sample everything else. So is the mean of y that
 this Gaussian process has at each row, given all others: the noise may depend on it
-(:mod:`~skbayesnn.stable.additive.noise_slopes`).
+(:mod:`~skbayesnn.stable.noise.slopes`).
 """
 
 import numpy as np

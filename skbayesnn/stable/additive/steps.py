@@ -1,32 +1,12 @@
 """What f_k is between its values, for each posterior draw: a mean and a variance.
 
-With w = w' + w'' the weights of the children of the cell between two values f_{j-1} and f_j,
-Δ = 2 w the step between these, and R the share of the cell's variance v to the left of x,
-
-    f(x) ~ N((1-R) f_{j-1} + R f_j, 4 R (1-R) v).
-
-A step that matters has an R of its own, at the level of its draw, from one table of the laws of
-all splits (:mod:`~skbayesnn.stable.partitions.split_table`). A small one has the first two moments
-of f(x) instead: the mean with R = ρ, the share of the mass, and the variance
-
-    ρ (1-ρ) (4 v (1 - h) + Δ² h).
+A new value splits the cell between two old ones, f_{j-1} and f_j, as
+:mod:`~skbayesnn.stable.partitions.splits` has it.
 """
-
-from math import exp, inf, log, log1p, nan
 
 import numpy as np
 
-from skbayesnn.numerics.jit import helper, kernel
-from skbayesnn.stable.partitions.bridge import split_draws
-from skbayesnn.stable.partitions.split_table import (
-    OUTSIDE,
-    laws_of_share,
-    split_from_laws,
-    split_table,
-    spread_from_table,
-    t_place,
-)
-from skbayesnn.stable.samplers.line import MAX_LOG_VARIANCE
+from skbayesnn.stable.partitions.splits import add_splits
 
 
 def add_axis(cells, f, log_variances, log_scales, alpha, x, levels, log_least, means, variances):
@@ -39,12 +19,8 @@ def add_axis(cells, f, log_variances, log_scales, alpha, x, levels, log_least, m
         f_k, log v and log s.
     alpha : float
     x : ndarray of shape (n_rows,)
-    levels : ndarray of shape (n_draws,)
-        The level at which the law of the split is evaluated for each draw.
-    log_least : ndarray of shape (n_draws,)
-        Logarithm of what a step counts as small below: Δ² and v, where it is split in halves. Where
-        it is not, they may be larger, for the fourth cumulant of f(x), by which its law differs
-        from the Gaussian one with its moments, to be as small.
+    levels, log_least : ndarray of shape (n_draws,)
+        As in :func:`~skbayesnn.stable.partitions.splits.add_splits`.
     means, variances : ndarray of shape (n_rows, n_draws)
         Added to.
     """
@@ -57,129 +33,7 @@ def add_axis(cells, f, log_variances, log_scales, alpha, x, levels, log_least, m
     above[hit == 0] *= -1.0
     log_v = np.ascontiguousarray(log_variances.T[hit])
     t = np.ascontiguousarray(log_scales.T[hit])
-    random = alpha < 2.0
-    table = split_table(alpha / 2.0 if random else 0.5)
-    # A row at a value splits nothing.
-    split = np.isfinite(log_left) & np.isfinite(log_right)
-    offsets = np.where(split, log(2.0) + 0.5 * (log_left + log_right), -inf)
-    order = np.argsort(place, kind="stable")
-    starts = np.searchsorted(place[order], np.arange(hit.size + 1))
-    ends = table.t_first, table.t_last, table.t_width, table.law.a, table.log_odds[0]
-    outside = _add_cells(
-        starts, order, side, log_left, log_right, offsets, below, above, log_v, t, log_least,
-        random, levels, ends, table.below, table.y, table.spread, table.spread_per_unit,
-        np.empty(table.below.shape[1:], dtype=np.float32), np.empty((4, levels.size)), means,
-        variances,
+    add_splits(
+        place, np.arange(x.size), side, log_left, log_right, below, above, log_v, t, alpha, levels,
+        log_least, means, variances,
     )  # fmt: skip
-    # Few at most: a compiled loop for them would cost each user a second of the first prediction.
-    for i, d in outside:
-        j = place[i]
-        z = split_draws(
-            levels[d : d + 1], t[j, d : d + 1], log_left[i : i + 1], log_right[i : i + 1], table.law
-        )
-        left, right, variance = moments_of_split(float(z[0, 0]), log_v[j, d])
-        means[i, d] += side[i] * (right * below[j, d] + left * above[j, d])
-        variances[i, d] += variance
-
-
-@helper
-def moments_of_split(z, log_v):
-    """R, 1 - R and 4 R (1-R) v from z = log R - log(1 - R) and log v."""
-    tail = exp(-abs(z))
-    far = 1.0 / (1.0 + tail)
-    left, right = (far, tail * far) if z > 0.0 else (tail * far, far)
-    if log_v <= MAX_LOG_VARIANCE:
-        return left, right, 4.0 * exp(log_v) * left * right
-    spread = min(log_v - abs(z) - 2.0 * log1p(tail), MAX_LOG_VARIANCE)
-    return left, right, 4.0 * exp(spread)
-
-
-@kernel
-def _add_cells(
-    starts, rows, side, log_left, log_right, offsets, below, above, log_v, t, log_least, random,
-    levels, ends, laws, y, spread, per_unit, of_share, of_draws, means, variances,
-):  # fmt: skip
-    """Cell by cell, so that what is known of its draws stays in the cache for all of its rows.
-
-    Returns
-    -------
-    outside : ndarray of int, shape (n, 2)
-        Row and draw of each step that is to have a law which is not in the table: not added.
-    """
-    outside, n = np.empty((16, 2), dtype=np.int64), 0
-    for j in range(t.shape[0]):
-        _prepare(
-            below[j], above[j], log_v[j], t[j], log_least, random, ends, spread, per_unit, of_draws
-        )
-        for i in rows[starts[j] : starts[j + 1]]:
-            n_row = _add_row(
-                side[i], log_left[i], log_right[i], offsets[i], below[j], above[j], log_v[j],
-                of_draws, levels, ends[4], laws, y, of_share, means[i], variances[i],
-            )  # fmt: skip
-            while n + n_row > outside.shape[0]:
-                more = np.empty((2 * outside.shape[0], 2), dtype=np.int64)
-                for k in range(n):
-                    more[k, 0], more[k, 1] = outside[k, 0], outside[k, 1]
-                outside = more
-            for k in range(n_row):
-                outside[n + k, 0], outside[n + k, 1] = i, int(of_draws[3, k])
-            n += n_row
-    return outside[:n]
-
-
-@helper
-def _prepare(below, above, log_v, t, log_least, random, ends, spread, per_unit, of_draws):
-    """Of all draws of a cell: the place of t in the table, the size of the step, its moments.
-
-    They are written to rows of the last argument. Where α = 2 (not ``random``) all R are ρ, and no
-    step has a size.
-    """
-    places, sizes, moments = of_draws[0], of_draws[1], of_draws[2]
-    first, last, width, a, _ = ends
-    for d in range(t.shape[0]):
-        square = (above[d] - below[d]) ** 2
-        v = exp(min(log_v[d], MAX_LOG_VARIANCE))
-        if not random:
-            places[d], sizes[d], moments[d] = OUTSIDE, -inf, 4.0 * v
-            continue
-        size = log(square) if square > v else log_v[d]
-        sizes[d] = size - log_least[d]
-        h = spread_from_table(t[d], first, per_unit, spread)
-        moments[d] = 4.0 * v * (1.0 - h) + h * square
-        places[d] = OUTSIDE
-        # Of a cell that is split in halves more steps are looked at than of others.
-        if sizes[d] > 0.0 and first <= t[d] < last:
-            places[d] = t_place(t[d], first, width, a)
-
-
-@helper
-def _add_row(
-    side, log_left, log_right, offset, below, above, log_v, of_draws, levels, least_odds, laws, y,
-    of_share, means, variances,
-):  # fmt: skip
-    """Add what all draws have at a row; those that are outside of the table are listed."""
-    places, sizes, moments, outside = of_draws[0], of_draws[1], of_draws[2], of_draws[3]
-    share, rest, known, n = exp(log_left), exp(log_right), False, 0
-    # The share of the other child is known by symmetry.
-    swapped, odds = share > rest, -abs(log_left - log_right)
-    for d in range(levels.shape[0]):
-        if not sizes[d] + offset > 0.0:
-            means[d] += side * (rest * below[d] + share * above[d])
-            variances[d] += share * rest * moments[d]
-            continue
-        z = nan
-        if places[d] != OUTSIDE and odds >= least_odds:
-            if not known:
-                laws_of_share(odds, least_odds, laws, of_share)
-                known = True
-            level = 1.0 - levels[d] if swapped else levels[d]
-            z = odds + split_from_laws(level, places[d], of_share, y)
-            z = -z if swapped else z
-        if z != z:
-            outside[n] = d
-            n += 1
-            continue
-        left, right, variance = moments_of_split(z, log_v[d])
-        means[d] += side * (right * below[d] + left * above[d])
-        variances[d] += variance
-    return n

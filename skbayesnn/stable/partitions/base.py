@@ -11,13 +11,17 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from skbayesnn.numerics.student_t import student_variances, with_tail
 from skbayesnn.stable.left_out import gaussian_left_out
+from skbayesnn.stable.noise.slopes import NoiseBasis
 from skbayesnn.stable.samplers.chain import Record
 from skbayesnn.stable.samplers.hyper import ALPHAS
 from skbayesnn.stable.samplers.problem import State, make_problem
 
 # Inputs beyond this are as good as there: the products of doubles need some room.
 _FARTHEST = 1e300
+# Rows whose noise stands for that of all.
+_MAX_ROWS_OF_NOISE = 200
 
 
 class InputScaling(NamedTuple):
@@ -46,12 +50,15 @@ class Draws(NamedTuple):
 
     Attributes
     ----------
-    log_noise, alpha, log_nu : ndarray of shape (n_draws,)
-        log σ², α and log ν.
-    levels : ndarray of shape (n_draws,)
-        The level at which the law of the split of a cell is evaluated for each draw.
+    log_noise, alpha, log_nu, degrees : ndarray of shape (n_draws,)
+        log σ², α, log ν, and the degrees of freedom of the noise.
+    levels, noise_levels : ndarray of shape (n_draws,)
+        The levels at which the laws of the split of a cell, and of the noise's scale, are
+        evaluated for each draw.
     weights, log_scales : ndarray of shape (n_draws, n_cells), float32
         As in :class:`~skbayesnn.stable.samplers.chain.Record`.
+    slopes : ndarray of shape (n_draws, n_slopes), float32
+        Of the logarithm of the noise's variance; none where it is the same everywhere.
     place : ndarray of int, shape (n_draws,)
         Which hyperplanes belong to each draw.
     planes : ndarray of shape (n_sets, n_units, n_features + 1), float32
@@ -60,15 +67,31 @@ class Draws(NamedTuple):
     log_noise: np.ndarray
     alpha: np.ndarray
     log_nu: np.ndarray
+    degrees: np.ndarray
     levels: np.ndarray
+    noise_levels: np.ndarray
     weights: np.ndarray
     log_scales: np.ndarray
+    slopes: np.ndarray
     place: np.ndarray
     planes: np.ndarray
 
     def take(self, chosen):
         """Some of the draws, by their numbers."""
         return Draws(*(array[chosen] for array in self[:-1]), self.planes)
+
+
+def evenly_spread(n, rng):
+    """Levels in (0, 1), one for each of n draws, in an order that no draw knows of."""
+    return (rng.permutation(n) + 0.5) / n
+
+
+def distinct_pairs(rows, y, sample_weight):
+    """Distinct pairs of a row and a target, and the sum of their weights."""
+    y = np.zeros(len(rows)) if y is None else y
+    pairs, place = np.unique(np.column_stack([rows, y]), axis=0, return_inverse=True)
+    weights = np.bincount(place.reshape(-1), weights=sample_weight)
+    return np.ascontiguousarray(pairs[:, :-1]), pairs[:, -1].copy(), weights.astype(np.float64)
 
 
 def distinct_rows(X, y, sample_weight=None):
@@ -113,12 +136,15 @@ class Partition(ABC):
         others.
     same_noise : bool
         Whether the noise is Gaussian, with the same variance everywhere.
+    noise_basis : NoiseBasis or None
+        What the scale of the noise depends on, where it is not the same for all rows.
     """
 
     bias_scale = 1.0
     part_names: ClassVar[frozenset[str]] = frozenset()
     may_be_stacked: bool = False
     same_noise: bool = True
+    noise_basis: NoiseBasis | None = None
 
     @abstractmethod
     def is_of(self, X, y, sample_weight):
@@ -152,9 +178,30 @@ class Partition(ABC):
     def followed(self, prior, records):
         """What convergence is judged by beside f: arrays (n_chains, n_sweeps, n_values) by name."""
 
-    @abstractmethod
+    @property
+    def n_slopes(self):
+        """How many slopes the scale of the noise has: none where it is the same everywhere."""
+        return 0 if self.noise_basis is None else len(self.noise_basis.train)
+
+    def noise_slopes(self, draws):
+        """Of the log-variance of the noise, (n_draws, n_slopes)."""
+        return draws.slopes.astype(np.float64)
+
+    def log_noise_factors(self, draws, X):
+        """h, the log-variance of the noise over σ², at scaled rows: (n_rows or 1, n_draws)."""
+        if self.noise_basis is None:
+            return np.zeros((1, draws.alpha.size))
+        return self.noise_basis.log_factors(X, draws.slopes)
+
+    def least_log_noises(self, draws):
+        """Log of the noise's variance where it is least, of some of the rows: (n_draws,)."""
+        some = self.rows[:: -(-len(self.rows) // _MAX_ROWS_OF_NOISE)]
+        return draws.log_noise + self.log_noise_factors(draws, some).min(axis=0)
+
     def noise_components(self, draws, X):
         """Gaussians whose mixture is the noise at new inputs.
+
+        There is one a draw, at its level, and some are added for the tails of Student's law.
 
         Returns
         -------
@@ -164,14 +211,20 @@ class Partition(ABC):
             The draw to which each belongs.
         weights : ndarray of shape (n_components,)
         """
+        levels = draws.noise_levels
+        of_draw, weights = np.arange(len(levels)), np.full(len(levels), 1.0 / len(levels))
+        if np.isfinite(draws.degrees).any():
+            levels, of_draw, weights = with_tail(levels)
+        scales = student_variances(draws.degrees[of_draw], levels)
+        factors = self.log_noise_factors(draws, self.inputs.scaled(X))[:, of_draw]
+        return scales * np.exp(factors), of_draw, weights
 
-    @abstractmethod
     def draw_noise_scales(self, draws, X, rng):
-        """Variances of the noise over σ², drawn for each row where it has a law of its own."""
-
-    @abstractmethod
-    def noise_slopes(self, draws):
-        """Of the log-variance of the noise, (n_draws, n_slopes): none where it is the same."""
+        """Variances of the noise over σ², drawn for each row: to be broadcast with them."""
+        if self.same_noise:
+            return np.ones(draws.alpha.size)
+        scales = student_variances(draws.degrees, rng.random((len(X), draws.degrees.size)))
+        return scales * np.exp(self.log_noise_factors(draws, self.inputs.scaled(X)))
 
     @abstractmethod
     def predict(self, draws, X):
@@ -299,6 +352,9 @@ class FeaturePartition(Partition):
             *np.empty((3, n_sweeps)),
             monitored,
             np.empty((n_sweeps, monitored.size)),
+            np.zeros(n_sweeps),
+            np.empty((n_draws, self.n_slopes), dtype=np.float32),
+            np.empty((n_sweeps, monitored.size if self.n_slopes else 0)),
         )
 
     def draws_of(self, records):
@@ -309,21 +365,24 @@ class FeaturePartition(Partition):
         # One set for each draw, or one for all.
         within = [np.arange(n_draws) % max(size, 1) for size in sizes]
         starts = np.cumsum([0, *sizes[:-1]])
-        per_sweep = (
-            np.concatenate([getattr(record, name)[thin - 1 :: thin] for record in records])
-            for name in ("log_noise", "alpha", "log_nu")
-        )
-        per_draw = (
-            np.concatenate([getattr(record, name) for record in records])
-            for name in ("weights", "log_scales")
-        )
+        per_sweep = {
+            name: np.concatenate([getattr(record, name)[thin - 1 :: thin] for record in records])
+            for name in ("log_noise", "alpha", "log_nu", "inverse_degrees")
+        }
+        with np.errstate(divide="ignore"):
+            degrees = 1.0 / per_sweep.pop("inverse_degrees")
+        per_draw = {
+            name: np.concatenate([getattr(record, name) for record in records])
+            for name in ("weights", "log_scales", "slopes", "planes")
+        }
+        fixed = np.random.default_rng(0)
         return Draws(
-            *per_sweep,
-            # Evenly spread, in an order that no draw knows of.
-            (np.random.default_rng(0).permutation(n) + 0.5) / n,
-            *per_draw,
-            np.concatenate([start + k for start, k in zip(starts, within, strict=True)]),
-            np.concatenate([record.planes for record in records]),
+            degrees=degrees,
+            levels=evenly_spread(n, fixed),
+            noise_levels=evenly_spread(n, fixed),
+            place=np.concatenate([start + k for start, k in zip(starts, within, strict=True)]),
+            **per_sweep,
+            **per_draw,
         )
 
     def followed(self, prior, records):
@@ -331,23 +390,14 @@ class FeaturePartition(Partition):
         sampled = {"noise_variance": "log_noise"} if prior.log_noise is None else {}
         sampled |= {"alpha": "alpha"} if prior.alpha is None else {}
         sampled |= {"nu": "log_nu"} if prior.nu is None else {}
-        return {
+        sampled |= {"degrees_of_freedom": "inverse_degrees"} if prior.degrees is None else {}
+        found = {
             name: np.stack([getattr(record, values)[:, None] for record in records])
             for name, values in sampled.items()
         }
-
-    def noise_components(self, draws, X):
-        """One a draw, the same for all rows."""
-        n = draws.alpha.size
-        return np.ones(n), np.arange(n), np.full(n, 1.0 / n)
-
-    def draw_noise_scales(self, draws, X, rng):
-        """The same for all rows."""
-        return np.ones(draws.alpha.size)
-
-    def noise_slopes(self, draws):
-        """None: the noise is the same everywhere."""
-        return np.empty((draws.alpha.size, 0))
+        if self.n_slopes:
+            found["noise_at_rows"] = np.stack([record.log_factors for record in records])
+        return found
 
     def _planes_shape(self, n_draws):
         return 0, 0, 0

@@ -62,7 +62,7 @@ def make_partition(estimator, X, y, sample_weight, rng):
             moving=estimator.move_units,
         )
     else:
-        partition = LineCells(*data) if kind == "line" else FaceCells(*data)
+        partition = LineCells(*data) if kind == "line" else FaceCells(*data, not student)
     if not estimator.normalize_X and len(partition.rows) > 1:
         mass = partition.separating_mass()
         if mass < _MIN_SEPARATING_MASS:
@@ -124,15 +124,15 @@ def kind_of_cells(estimator, X):
         )
     if estimator.likelihood == "student_t" and not _may_have_student_noise(estimator, kind):
         raise ValueError(
-            "likelihood='student_t' is for cells='additive', which takes any number of inputs, and "
-            "for cells='line', both with sampler='gibbs'. Use them, or likelihood='gaussian' or "
-            "'auto'."
+            "likelihood='student_t' is for cells='line', 'plane' and 'additive', of which the last "
+            "takes any number of inputs, with sampler='gibbs'. Use them, or likelihood='gaussian' "
+            "or 'auto'."
         )
     return kind
 
 
 def _may_have_student_noise(estimator, kind):
-    return kind in ("line", "additive") and estimator.sampler == "gibbs"
+    return kind != "sampled" and estimator.sampler == "gibbs"
 
 
 def has_student_noise(estimator, kind):

@@ -13,6 +13,10 @@ from skbayesnn.stable.samplers.hyper import HyperMoves
 _SWEEPS_A_BLOCK = 100
 
 
+_OF_DRAWS = "weights", "log_scales", "planes", "slopes"
+_OF_SWEEPS = "log_noise", "alpha", "log_nu", "f", "inverse_degrees", "log_factors"
+
+
 class Record(NamedTuple):
     """What is kept of a chain after its warm-up.
 
@@ -30,6 +34,12 @@ class Record(NamedTuple):
         Distinct rows at which f is followed.
     f : ndarray of shape (n_sweeps, n_monitored)
         f there after every sweep.
+    inverse_degrees : ndarray of shape (n_sweeps,)
+        Of Student's law, the noise's: zero where it is Gaussian.
+    slopes : ndarray of shape (n_draws, n_slopes), float32
+    log_factors : ndarray of shape (n_sweeps, n_monitored)
+        What the log-variance of the noise has from the inputs: its slopes, and its value there;
+        without columns where it has nothing.
     """
 
     thin: int
@@ -41,6 +51,9 @@ class Record(NamedTuple):
     log_nu: np.ndarray
     monitored: np.ndarray
     f: np.ndarray
+    inverse_degrees: np.ndarray
+    slopes: np.ndarray
+    log_factors: np.ndarray
 
     @property
     def n_draws(self):
@@ -48,11 +61,8 @@ class Record(NamedTuple):
 
     def first(self, n_draws):
         """The record of the first draws only, of which there is at least one."""
-        n_sweeps = n_draws * self.thin
-        cut = {name: getattr(self, name)[:n_draws] for name in ("weights", "log_scales", "planes")}
-        for name in ("log_noise", "alpha", "log_nu", "f"):
-            cut[name] = getattr(self, name)[:n_sweeps]
-        return self._replace(**cut)
+        lengths = dict.fromkeys(_OF_DRAWS, n_draws) | dict.fromkeys(_OF_SWEEPS, n_draws * self.thin)
+        return self._replace(**{name: getattr(self, name)[:n] for name, n in lengths.items()})
 
 
 class Chain(ABC):

@@ -37,6 +37,8 @@ class Problem(NamedTuple):
         First interval of the slice sampler for log s: about its prior spread.
     move_scales, move_noise : bool
         False where the scales are one (α = 2) or the noise variance is known.
+    least_log_noise : float
+        Below which log σ² is not let.
     """
 
     y: np.ndarray
@@ -47,6 +49,7 @@ class Problem(NamedTuple):
     width: float
     move_scales: bool
     move_noise: bool
+    least_log_noise: float
 
 
 class State(NamedTuple):
@@ -75,7 +78,7 @@ class State(NamedTuple):
     log_nu: np.ndarray
 
 
-def make_problem(y, counts, within, log_masses, alpha, log_nu, move_noise):
+def make_problem(y, counts, within, log_masses, alpha, log_nu, move_noise, least_log_noise=-inf):
     """Gather what a chain needs to know; the arguments are as in the classes above."""
     # Where all scales are one the table is not looked at, and any will do.
     a = alpha / 2.0 if alpha != 2.0 else 0.5
@@ -88,10 +91,12 @@ def make_problem(y, counts, within, log_masses, alpha, log_nu, move_noise):
         max(1.0, np.pi * np.sqrt((1.0 / a**2 - 1.0) / 6.0)),
         alpha != 2.0,
         move_noise,
+        least_log_noise,
     )
 
 
 def problem_at(problem, log_masses, alpha, log_nu):
     """The problem at other values of α and log ν."""
     data = problem.y, problem.counts, problem.within
-    return make_problem(*data, log_masses, alpha, log_nu, problem.move_noise)
+    limits = problem.move_noise, problem.least_log_noise
+    return make_problem(*data, log_masses, alpha, log_nu, *limits)

@@ -76,7 +76,7 @@ class MovingChain(WeightChain):
             return joint
         order = self.rng.permutation(len(self.features))
         planes, proposals = self.propose(order)
-        law = joint.inverse(), joint.y, self.problem, self.state, self.problem.counts.sum()
+        law = joint.inverse(), joint.y, self.problem, self.state, self.n_rows
         accepted = draw_in_blocks(order, self.features, proposals, *law, self.rng)
         moved = order[accepted]
         self.state.planes[moved] = planes[accepted]

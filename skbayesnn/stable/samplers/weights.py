@@ -48,6 +48,7 @@ class WeightChain(Chain):
 
     def __init__(self, partition, prior, state, record, rng):
         super().__init__(partition, prior, state, record, rng)
+        self.n_rows = float(partition.counts.sum())
         self.root_counts = np.sqrt(partition.counts)
         features = partition.features(state.planes) * self.root_counts[:, None]
         self.features = np.ascontiguousarray(features.T)
@@ -90,7 +91,7 @@ class WeightChain(Chain):
             self.y,
             self.y - self.weights @ self.features,
             self.root_counts,
-            self.problem.counts.sum(),
+            self.n_rows,
             self.weights,
             self.problem,
             self.state,
@@ -168,10 +169,11 @@ class WeightChain(Chain):
 
     def _move_noise(self, joint, free):
         """A Metropolis step in log σ² with the free weights integrated out."""
-        within, n_rows = self.problem.within, self.problem.counts.sum()
-        n_repeats = n_rows - self.y.size
+        within, n_repeats = self.problem.within, self.n_rows - self.y.size
         old = self.state.log_noise[0]
-        new = propose_log_noise(old, n_rows, self.rng)
+        new = propose_log_noise(old, self.n_rows, self.rng)
+        if new < self.problem.least_log_noise:
+            return
         log_ratio = log_noise_prior(new) - log_noise_prior(old)
         # The same weights have to be free on the way back.
         if ((self.state.log_variances < new + _LOG_MAX_SIGNAL) != free).any():
@@ -257,7 +259,9 @@ def _sweep_units(
                 residual[i] += change * row[i]
         if problem.move_noise:
             rss = problem.within + np.dot(residual, residual)
-            state.log_noise[0] = draw_log_noise(state.log_noise[0], n_rows, rss, rng)
+            log_noise = draw_log_noise(state.log_noise[0], n_rows, rss, rng)
+            if log_noise >= problem.least_log_noise:
+                state.log_noise[0] = log_noise
         if sweep >= 0:
             record.log_noise[sweep] = state.log_noise[0]
             for i in range(record.monitored.shape[0]):

@@ -6,10 +6,9 @@ are chosen whose law is known in closed form, but for the scales of the slopes o
 are compared with many draws.
 """
 
-from functools import cache
-
 import numpy as np
 import pytest
+from noise_priors import draw_slopes, scales_of_slopes
 from scipy.special import expit
 from scipy.stats import chi2, halfcauchy, kstest, norm
 
@@ -19,9 +18,9 @@ from skbayesnn.stable.additive.chain import AdditiveChain
 from skbayesnn.stable.additive.dense import DenseBasis
 from skbayesnn.stable.additive.dense_kernel import DenseKernel
 from skbayesnn.stable.additive.joint import draw_axis_prior
-from skbayesnn.stable.additive.noise import DEGREES
-from skbayesnn.stable.additive.noise_slopes import LARGE_SLOPE, bounded
 from skbayesnn.stable.additive.partition import AdditiveCells
+from skbayesnn.stable.noise.precisions import DEGREES
+from skbayesnn.stable.noise.slopes import LARGE_SLOPE, bounded
 from skbayesnn.stable.samplers import hyper
 from skbayesnn.stable.samplers.problem import Prior
 from skbayesnn.stable.samplers.transport import logit_curve
@@ -29,24 +28,6 @@ from skbayesnn.stable.samplers.transport import logit_curve
 N_REPLICATES = 400
 # A false alarm in one of some hundred comparisons would come once in thousands of changes.
 LEAST_P = 1e-5
-
-
-def draw_slopes(q, rng):
-    """log τ, log λ and β from the regularised horseshoe: the horseshoe by rejection."""
-    while True:
-        log_tau = np.log(np.abs(rng.standard_cauchy())) - 0.5 * np.log(q)
-        log_local = np.log(np.abs(rng.standard_cauchy(q)))
-        slopes = np.exp(log_tau + log_local) * rng.standard_normal(q)
-        if rng.random() < np.exp(-0.5 * np.sum((slopes / LARGE_SLOPE) ** 2)):
-            return log_tau, log_local, slopes
-
-
-@cache
-def scales_of_slopes(q):
-    """Draws of log τ and of a log λ, sorted: of the laws that have no closed form."""
-    rng = np.random.default_rng(0)
-    draws = [draw_slopes(q, rng) for _ in range(20_000)]
-    return np.sort([log_tau for log_tau, *_ in draws]), np.sort([each[1][0] for each in draws])
 
 
 def draw_from_prior(chain, alphas):

@@ -89,10 +89,11 @@ def test_two_is_the_gaussian_process_with_the_summed_kernel():
     np.testing.assert_allclose(fitted, summed_kernel(X, X) @ inverse @ y, atol=1e-8)
 
     numbers = ([0.0], [2.0], [np.inf], [np.log(AMPLITUDE)])
-    arrays = (log_nu, f, log_variances, theta, np.empty((1, 0)), np.full(3, 0.5))
+    arrays = (log_nu, f, log_variances, theta, np.empty((1, 0)), np.full(2, 0.5))
     draws = AdditiveDraws(
         *(np.array(value) for value in numbers),
         *(np.atleast_2d(value) for value in arrays),
+        np.full(1, 0.5),
         np.zeros(1, int),
     )
     means, variances = cells.predict(draws, new)

@@ -108,7 +108,7 @@ def test_log_densities_hardly_change_where_small_steps_have_moments(monkeypatch)
     noise, at = np.exp(kept.log_noise), None
     density, n_sets = np.zeros((2, 40)), 100
     for small in (False, True):
-        monkeypatch.setattr(prediction, "_SMALL", prediction._SMALL if small else 1e-300)
+        monkeypatch.setattr(prediction, "SMALL", prediction.SMALL if small else 1e-300)
         for seed in range(n_sets):
             levels = np.random.default_rng(seed).permuted(kept.levels, axis=0)
             means, variances = prediction.moments_given_parts(

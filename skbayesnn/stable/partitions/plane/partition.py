@@ -8,37 +8,83 @@ point is positive, f(x) has w' - w'' and w' | w ~ N(R w, R (1-R) v).
 import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 
-from skbayesnn.stable.partitions.base import AS_IT_IS, FeaturePartition
-from skbayesnn.stable.partitions.bridge import groups, split_draws
+from skbayesnn.numerics.rounding import rounding_variance
+from skbayesnn.stable.left_out import average_left_out
+from skbayesnn.stable.noise.precisions import log_density
+from skbayesnn.stable.noise.rows import first_noise
+from skbayesnn.stable.noise.slopes import NoiseBasis
+from skbayesnn.stable.partitions.base import AS_IT_IS, FeaturePartition, distinct_pairs
 from skbayesnn.stable.partitions.families import Families
 from skbayesnn.stable.partitions.plane import cells as plane
 from skbayesnn.stable.partitions.plane import split as plane_split
+from skbayesnn.stable.partitions.splits import SMALL, add_splits
 from skbayesnn.stable.samplers.collapsed import CollapsedChain
 from skbayesnn.stable.samplers.joint_weights import factor
-from skbayesnn.stable.samplers.line import MAX_LOG_VARIANCE
+from skbayesnn.stable.samplers.row_noise import RowNoiseChain, RowNoiseState
 
 # Joint draws at m new points need the n + m points' cells: about (n + m)²/2, some 1000 bytes
 # and 4 µs a draw each.
 MAX_JOINT_POINTS = 1000
+# A cell has four numbers for each draw at a time.
+_CELLS_A_BLOCK = 500
 
 
 class FaceCells(FeaturePartition):
-    """Exact cells of distinct points of the plane; the parameters are those of its base.
+    """Exact cells of distinct points of the plane.
+
+    Parameters
+    ----------
+    X, y, sample_weight, inputs
+        As in the base.
+    same_noise : bool, default=True
+        Whether the noise is Gaussian, with the same variance everywhere; else it is Student's, with
+        a scale that depends on the inputs.
 
     Attributes
     ----------
     arrangement : PlaneCells
         The faces of the arrangement of the points' circles.
+    place : ndarray of int, shape (n_pairs,)
+        For each distinct pair of a row and a target, the number of the row; without ``same_noise``.
+    targets, weights : ndarray of shape (n_pairs,)
+        Those targets, and the sums of weights.
+    least_log_noise : float
+        Log of the variance of rounding, below which σ² is not let then.
     """
 
     recorded = ("weights", "log_scales")
     chain = CollapsedChain
     may_be_stacked = True
 
-    def __init__(self, X, y=None, sample_weight=None, inputs=AS_IT_IS):
+    def __init__(self, X, y=None, sample_weight=None, inputs=AS_IT_IS, same_noise=True):
         super().__init__(X, y, sample_weight, inputs)
+        self.same_noise = same_noise
+        if not same_noise:
+            rows, self.targets, self.weights = distinct_pairs(inputs.scaled(X), y, sample_weight)
+            self.place = np.cumsum(np.append(False, np.diff(rows, axis=0).any(axis=1)))
+            self.noise_basis = NoiseBasis(rows, self.weights)
+            rounding = rounding_variance(self.targets)
+            self.least_log_noise = np.log(rounding) if rounding else -np.inf
+            self.chain = RowNoiseChain
         self.arrangement = plane.plane_cells(self.rows)
         self.log_masses = np.log(self.arrangement.masses)
+
+    def is_of(self, X, y, sample_weight):
+        """Whether these are the data that the partition was made from."""
+        if self.same_noise:
+            return super().is_of(X, y, sample_weight)
+        rows, *theirs = distinct_pairs(self.inputs.scaled(X), y, sample_weight)
+        ours = self.rows[self.place], self.targets, self.weights
+        return all(np.array_equal(a, b) for a, b in zip(ours, (rows, *theirs), strict=True))
+
+    def start(self, prior, rng):
+        """A random state, spread wide so that R-hat means something."""
+        cells = super().start(prior, rng)
+        if self.same_noise:
+            return cells
+        if prior.log_noise is None:
+            cells.log_noise[:] = np.maximum(cells.log_noise, self.least_log_noise)
+        return RowNoiseState(cells, first_noise(self.noise_basis, self.weights, prior, rng))
 
     def separating_mass(self):
         """Probability that a hidden unit tells any two rows apart."""
@@ -60,26 +106,40 @@ class FaceCells(FeaturePartition):
 
     def _predict(self, problem, draws, X):
         location = plane_split.locate(self.arrangement, X)
-        if not problem.move_scales:
+        if self.same_noise and not problem.move_scales:
             return self._predict_gaussian(problem, draws, location)
         means = location.signs.astype(np.float32) @ draws.weights.T
         means = np.ascontiguousarray(means, dtype=np.float64)
         variances = np.zeros_like(means)
         rows = np.repeat(np.arange(len(X)), np.diff(location.start))
-        for cell, part in groups(location.crossed):
+        # A row splits about as many cells as there are rows.
+        log_least = self.least_log_noises(draws) + np.log(SMALL / np.sqrt(len(self.rows)))
+        order = np.argsort(location.crossed, kind="stable")
+        _, first = np.unique(location.crossed[order], return_index=True)
+        for part in np.split(order, first[_CELLS_A_BLOCK::_CELLS_A_BLOCK]):
+            hit, place = np.unique(location.crossed[part], return_inverse=True)
+            weights = np.ascontiguousarray(draws.weights[:, hit].T, dtype=np.float64)
+            t = np.ascontiguousarray(draws.log_scales[:, hit].T, dtype=np.float64)
+            log_v = t + problem.log_units[hit, None] + draws.log_nu
             share = location.share[part]
-            log_scales = draws.log_scales[:, cell]
-            shares = np.log(share), np.log1p(-share)
-            z = split_draws(draws.levels, log_scales, *shares, problem.table)
-            # A row splits a cell once: 2R - 1, and 4 R (1-R) v; the odds of R are exp(z).
-            distance = np.abs(z)
-            odds = np.exp(-distance)
-            larger = 1.0 / (1.0 + odds)
-            means[rows[part]] += draws.weights[:, cell] * np.copysign((1.0 - odds) * larger, z)
-            log_variances = problem.log_units[cell] + log_scales + draws.log_nu
-            spread = np.exp(np.minimum(log_variances - distance, MAX_LOG_VARIANCE))
-            variances[rows[part]] += 4.0 * larger**2 * spread
+            add_splits(
+                place, rows[part], np.ones(part.size), np.log(share), np.log1p(-share), -weights,
+                weights, log_v, t, float(draws.alpha[0]), draws.levels, log_least, means, variances,
+            )  # fmt: skip
         return means, variances
+
+    def log_densities_left_out(self, draws, X, y, weights):
+        """Log-density of training rows, scaled, given all others.
+
+        With Student's noise the function is not integrated out: a draw of it at a row counts with
+        the inverse of the density that it gives the target.
+        """
+        if self.same_noise:
+            return super().log_densities_left_out(draws, X, y, weights)
+        means, _ = self.predict_scaled(draws, X)
+        log_noise = draws.log_noise + self.log_noise_factors(draws, X) - np.log(weights)[:, None]
+        squares = (y[:, None] - means) ** 2 * np.exp(-log_noise)
+        return average_left_out(log_density(squares, draws.degrees) - 0.5 * log_noise)
 
     def _sample(self, draws, X, rng):
         new, place = np.unique(X, axis=0, return_inverse=True)

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import gamma, kstest, norm, t
 
 from skbayesnn.numerics.student_t import student_variances
-from skbayesnn.stable.additive.noise import (
+from skbayesnn.stable.noise.precisions import (
     DEGREES,
     draw_precisions,
     log_constants,

@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import cumulative_trapezoid
 from scipy.stats import gamma, kstest, norm
 
-from skbayesnn.stable.additive.outliers import log_target, move_precisions
+from skbayesnn.stable.noise.outliers import log_target, move_precisions
 
 
 @pytest.mark.parametrize("gap", [0.3, 6.0])

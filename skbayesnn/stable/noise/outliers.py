@@ -16,7 +16,7 @@ from math import exp, log
 import numpy as np
 
 from skbayesnn.numerics.jit import helper, kernel
-from skbayesnn.stable.additive.noise import LEAST_PRECISION
+from skbayesnn.stable.noise.precisions import LEAST_PRECISION
 from skbayesnn.stable.samplers.slice import slice_sample
 
 N_ROWS = 64

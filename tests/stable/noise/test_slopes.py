@@ -6,7 +6,8 @@ from scipy.integrate import cumulative_trapezoid
 from scipy.stats import kstest, norm, t
 
 from skbayesnn import StableNNRegressor
-from skbayesnn.stable.additive.noise_slopes import (
+from skbayesnn.stable.additive.partition import AdditiveCells
+from skbayesnn.stable.noise.slopes import (
     BOUND,
     NoiseBasis,
     bounded,
@@ -15,7 +16,6 @@ from skbayesnn.stable.additive.noise_slopes import (
     log_density_of_scale,
     update_slopes,
 )
-from skbayesnn.stable.additive.partition import AdditiveCells
 from skbayesnn.stable.samplers.problem import Prior
 
 QUICK = {"n_warmup": 150, "n_posterior_draws": 200, "n_chains": 2, "random_state": 0}

@@ -1,8 +1,9 @@
-"""Simulation-based calibration of additive cells, by the estimator and code of its own.
+"""Simulation-based calibration of the default noise, by the estimator and code of its own.
 
 Parameters, function and targets come from the prior, by the documentation and none of the package's
 code; the rank of each true number among the draws of a fit is then uniform (Talts, Betancourt,
-Simpson, Vehtari and Gelman 2018). Without dense units: their length scales come from the data.
+Simpson, Vehtari and Gelman 2018). Additive cells without dense units: their length scales come from
+the data.
 """
 
 import numpy as np
@@ -33,11 +34,20 @@ def function_of_one_input(x, rng):
     return f
 
 
-def simulate(rng, n_inputs):
+def function_of_all_inputs(X, rng, n_units=20_000):
+    """So many sign units for infinitely many, each with the same stable law."""
+    values = np.sign(X @ rng.standard_normal((X.shape[1], n_units)) + rng.standard_normal(n_units))
+    return values @ (np.sqrt(0.5) * n_units ** (-1 / ALPHA) * symmetric_stable(n_units, rng))
+
+
+def simulate(rng, n_inputs, additive):
     """Rows, targets, new rows and the truth by name."""
     X = rng.standard_normal((N_ROWS + 2, n_inputs))
     X[-1] = X[-2] + 0.2
-    f = sum(function_of_one_input(x, rng) for x in X.T)
+    if additive:
+        f = sum(function_of_one_input(x, rng) for x in X.T)
+    else:
+        f = function_of_all_inputs(X, rng)
     train = X[:N_ROWS]
     z = (np.clip(X, train.min(axis=0), train.max(axis=0)) - train.mean(axis=0)) / train.std(axis=0)
     while True:
@@ -58,12 +68,13 @@ def simulate(rng, n_inputs):
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("n_inputs", [1, 2])
-def test_ranks_of_the_truth_are_uniform(n_inputs):
+@pytest.mark.parametrize("kind", ["line", "additive", "plane"])
+def test_ranks_of_the_truth_are_uniform(kind):
     rng, ranks = np.random.default_rng(0), {}
-    cells = {1: {"cells": "line"}, 2: {"cells": "additive", "dense_units": False}}[n_inputs]
+    n_inputs = 1 if kind == "line" else 2
+    cells = {"cells": kind, "dense_units": False}
     for seed in range(60):
-        X, y, X_new, truth = simulate(rng, n_inputs)
+        X, y, X_new, truth = simulate(rng, n_inputs, kind != "plane")
         model = StableNNRegressor(
             ALPHA, 1.0, **cells, normalize_X=False, normalize_y=False, n_chains=3, n_warmup=200,
             n_posterior_draws=N_DRAWS, thin=30, random_state=seed,

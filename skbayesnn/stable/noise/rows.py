@@ -1,0 +1,118 @@
+"""The noise of all rows: where a chain has it, and its moves given the residuals."""
+
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from skbayesnn.stable.noise.precisions import DEGREES, log_constants, update_noise
+from skbayesnn.stable.noise.slopes import bounded, expected_moves, update_slopes
+
+
+@dataclass
+class RowNoise:
+    """The noise in the state of a chain, σ² excepted.
+
+    Attributes
+    ----------
+    degrees : float
+        The degrees of freedom κ.
+    precisions : ndarray of shape (n,)
+        p at the rows: the noise of a row has the variance σ²/p.
+    slopes, log_local : ndarray of shape (n_slopes,)
+        β, and log λ of its prior.
+    log_tau : float
+        Of the prior of all slopes.
+    log_factors : ndarray of shape (n,)
+        h at the rows: p is exp(-h) times the precision of Student's law.
+    """
+
+    degrees: float
+    precisions: np.ndarray
+    slopes: np.ndarray
+    log_local: np.ndarray
+    log_tau: float
+    log_factors: np.ndarray
+
+
+def first_noise(basis, weights, prior, rng):
+    """Where the noise of a chain begins.
+
+    Parameters
+    ----------
+    basis : NoiseBasis or None
+    weights : ndarray of shape (n,)
+    prior : Prior
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    noise : RowNoise
+    """
+    slopes = np.zeros(0) if basis is None else basis.first.copy()
+    log_factors = np.zeros(weights.size)
+    if slopes.any():
+        log_factors = bounded(slopes @ basis.train)
+    return RowNoise(
+        degrees=float(rng.choice(DEGREES)) if prior.degrees is None else prior.degrees,
+        precisions=weights * np.exp(-log_factors),
+        slopes=slopes,
+        log_local=np.zeros(slopes.size),
+        log_tau=rng.normal(-2.0, 1.0) if slopes.size else 0.0,
+        log_factors=log_factors,
+    )
+
+
+class NoiseMoves:
+    """The moves of the noise of one chain.
+
+    Parameters
+    ----------
+    basis : NoiseBasis or None
+        What the scale of the noise depends on.
+    weights : ndarray of shape (n,)
+    prior : Prior
+    least_log_noise : float
+        Below which log σ² is not let.
+    n_moves : int
+        Of the degrees of freedom at a time.
+    """
+
+    def __init__(self, basis, weights, prior, least_log_noise, n_moves):
+        self._basis, self._weights, self._n_rows = basis, weights, float(weights.sum())
+        self._move_degrees = prior.degrees is None
+        self._least = inf if prior.log_noise is not None else least_log_noise
+        self._n_moves, self._constants = n_moves, log_constants()
+
+    def update(self, state, residuals, log_noise, rng, slopes=True):
+        """Move all of the noise given the residuals, the precisions integrated out; draw those.
+
+        Parameters
+        ----------
+        state : RowNoise
+            Changed in place.
+        residuals : ndarray of shape (n,)
+            Targets less f.
+        log_noise : float
+            log σ².
+        rng : numpy.random.Generator
+        slopes : bool, default=True
+            Whether the slopes of its scale move.
+
+        Returns
+        -------
+        log_noise : float
+        """
+        if self._basis is not None and slopes:
+            state.log_tau = update_slopes(
+                self._basis.train, residuals, self._weights, self._n_rows, state.degrees, log_noise,
+                state.slopes, state.log_local, state.log_tau,
+                expected_moves(residuals.size, state.slopes.size), rng,
+            )  # fmt: skip
+            state.log_factors = bounded(state.slopes @ self._basis.train)
+        state.degrees, log_noise = update_noise(
+            residuals, state.log_factors, self._weights, self._n_rows, DEGREES, self._constants,
+            state.degrees, log_noise, self._move_degrees, self._least, self._n_moves,
+            state.precisions, rng,
+        )  # fmt: skip
+        return log_noise
