@@ -38,6 +38,10 @@ NEAR = 0.2
 ALPHAS = np.round(np.arange(0.2, 1.99, 0.02), 2)
 """The documented prior of ``alpha="sample"``."""
 
+DEGREES = np.array([2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 25.0, 50.0, 100.0, np.inf])
+"""The documented prior of the degrees of freedom of Student's noise."""
+
+LATTICES = {"alpha", "degrees_of_freedom"}
 SAMPLED = "sample"
 
 
@@ -65,6 +69,8 @@ def _cases():
     both = {"alpha": SAMPLED, "nu": SAMPLED}
     line = {"cells": "line", "nu": 1.0, "likelihood": "gaussian"}
     plane = {"cells": "plane", "nu": 1.0, "likelihood": "gaussian"}
+    student = {"alpha": 1.1, "nu": 1.0, "likelihood": "student_t"}
+    axes = {"cells": "additive", "dense_units": False}
     units = {"cells": "sampled", "n_units": N_UNITS}
     few = {"cells": "sampled", "move_units": True, "n_units": 12}
     slow = {"sampler": "metropolis"}
@@ -81,6 +87,10 @@ def _cases():
         Case("plane, noise given", 2, 40, {**plane, "alpha": 1.1, "noise_variance": 0.01}, 0.5),
         Case("plane, α and ν sampled", 2, 300, {**plane, **both}, 0.25),
         Case("plane, Metropolis", 2, 10, {**plane, **slow, "alpha": 1.1}, 0.25),
+        Case("line, Student-t noise", 1, 60, {**student, "cells": "line"}),
+        Case("plane, Student-t noise", 2, 60, {**student, "cells": "plane"}, 0.5),
+        Case("axes, Student-t noise", 2, 60, {**student, **axes}),
+        Case("axes, Gaussian noise", 2, 60, {**student, **axes, "likelihood": "gaussian"}),
         Case("frozen signs", 3, 20, {**units, "alpha": 1.1}, 0.5),
         Case("frozen signs, Metropolis", 3, 15, {**units, **slow, "alpha": 1.1}, 0.25),
         Case("frozen signs, α and ν sampled", 3, 500, {**units, **both}, 0.25),
@@ -168,10 +178,42 @@ def simulate(case, index):
     rows = np.concatenate([X, X_new[1:]])
     draw = draw_stable if case.exact else draw_smooth
     f, noise, truth = draw(case, rows, rng)
-    y = f[:n_rows] + np.sqrt(noise) * rng.standard_normal(n_rows)
-    f_new = np.append(f[0], f[n_rows:])
-    y_new = f_new + np.sqrt(noise) * rng.standard_normal(f_new.size)
+    noise, degrees = np.full(len(rows), noise), np.inf
+    if case.parameters.get("likelihood") == "student_t":
+        factors, degrees, of_noise = draw_student_noise(rows, n_rows, rng)
+        noise, truth = noise * factors, truth | of_noise
+    y = f[:n_rows] + noise_of(noise[:n_rows], degrees, rng)
+    again = np.append(0, np.arange(n_rows, len(rows)))
+    y_new = f[again] + noise_of(noise[again], degrees, rng)
     return Simulation(X, y, X_new, truth | of_targets(y_new[:, None], 0))
+
+
+def noise_of(variances, degrees, rng):
+    """Student's noise of these squared scales; normal for infinite degrees of freedom."""
+    if np.isfinite(degrees):
+        variances = variances / rng.gamma(degrees / 2, 2 / degrees, variances.size)
+    return np.sqrt(variances) * rng.standard_normal(variances.size)
+
+
+def draw_student_noise(rows, n_rows, rng):
+    """What the squared scale has from the inputs at each row, the degrees, and the truth of both.
+
+    The slopes have the regularised horseshoe prior, by rejection; inputs are standardised and cut
+    at the range of the training rows.
+    """
+    train = rows[:n_rows]
+    z = (np.clip(rows, train.min(axis=0), train.max(axis=0)) - train.mean(axis=0)) / train.std(
+        axis=0
+    )
+    n = rows.shape[1]
+    while True:
+        tau = abs(rng.standard_cauchy()) / np.sqrt(n)
+        slopes = tau * np.abs(rng.standard_cauchy(n)) * rng.standard_normal(n)
+        if rng.random() < np.exp(-0.5 * np.sum(slopes**2) / 9):
+            break
+    eta, degrees = z @ slopes, rng.choice(DEGREES)
+    truth = {f"noise_slope {k}": slope for k, slope in enumerate(slopes, 1)}
+    return np.exp(eta / np.sqrt(1 + eta**2 / 9)), degrees, truth | {"degrees_of_freedom": degrees}
 
 
 def draw_smooth(case, rows, rng):
@@ -193,8 +235,8 @@ def draw_stable(case, rows, rng):
     alpha = value("alpha", None, lambda: rng.choice(ALPHAS))
     nu = value("nu", 1.0, lambda: abs(rng.standard_cauchy()))
     noise = value("noise_variance", SAMPLED, lambda: abs(rng.standard_cauchy()))
-    if options["cells"] == "line":
-        return function_on_the_line(rows[:, 0], alpha, nu, rng), noise, truth
+    if options["cells"] in ("line", "additive"):
+        return sum(function_on_the_line(x, alpha, nu, rng) for x in rows.T), noise, truth
     n_units = options["n_units"] if "move_units" in options else N_PRIOR_UNITS
     activation = options.get("activation", "sign")
     return function_of_units(rows, alpha, nu, rng, n_units, activation), noise, truth
@@ -218,8 +260,9 @@ def posterior(case, simulation, index):
     draws = of_targets(model.sample_y(simulation.X_new, N_DRAWS, random_state=seed))
     if not case.exact:
         return draws, 1.0
-    sampled = {"alpha", "nu", "noise_variance"} & simulation.truth.keys()
+    sampled = {"alpha", "nu", "noise_variance", "degrees_of_freedom"} & simulation.truth.keys()
     draws |= {name: getattr(model, f"{name}_draws_") for name in sampled}
+    draws |= {f"noise_slope {k}": values for k, values in enumerate(model.noise_slopes_draws_.T, 1)}
     return draws, max(np.max(model.r_hat_), *model.parameter_r_hat_.values(), 1.0)
 
 
@@ -249,8 +292,7 @@ def ranks(case, index):
     found = {}
     for name, truth in simulation.truth.items():
         values = draws[name][: N_DRAWS - 1]
-        if name == "alpha":  # a lattice: ties are broken at random
-            values = values + 0.01 * rng.uniform(size=values.size)
-            truth = truth + 0.01 * rng.uniform()
-        found[name] = int(np.sum(values < truth))
+        # On a lattice ties are broken at random.
+        ties = rng.integers(np.sum(values == truth) + 1) if name in LATTICES else 0
+        found[name] = int(np.sum(values < truth) + ties)
     return found, float(r_hat)

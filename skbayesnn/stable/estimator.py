@@ -42,9 +42,7 @@ class StableNNRegressor(
     Predictions are mixtures with one Gaussian for each draw of the chains.
 
     Use it for functions with steps or thresholds, for targets with outliers, and for the effects
-    of single inputs, on tables of up to some thousand rows. With two inputs and up to 150 rows,
-    whose default cells have Gaussian noise, use ``cells="additive"`` where there are outliers or
-    where the noise depends on the inputs.
+    of single inputs, on tables of up to some thousand rows.
 
     Parameters
     ----------
@@ -80,8 +78,8 @@ class StableNNRegressor(
           ``sampler="metropolis"``.
     likelihood : {"auto", "gaussian", "student_t"}, default="auto"
         Distribution of the target given the function. "gaussian" has the same variance for all
-        rows. "student_t" tolerates outliers, and its scale may depend on the inputs; it is for one
-        input and for additive cells, with ``sampler="gibbs"``. Its degrees of freedom are sampled
+        rows. "student_t" tolerates outliers, and its scale may depend on the inputs; it is for
+        exact and for additive cells, with ``sampler="gibbs"``. Its degrees of freedom are sampled
         between 2 and infinity, so it can become Gaussian, and its scale can become the same for
         all rows. "auto" is "student_t" where that is possible and "gaussian" otherwise.
     dense_units : bool, default=True
@@ -170,6 +168,8 @@ class StableNNRegressor(
         With ``likelihood="student_t"``, draws of how fast the logarithm of the noise variance grows
         with each input, and with the mean of y (with dense units), by standard deviation; see
         Notes. ``n_slopes`` is 0 where the noise is the same for all rows.
+    degrees_of_freedom_draws_ : ndarray of shape (n_posterior_draws,)
+        Draws of the degrees of freedom of Student-t noise; infinity is Gaussian noise.
     r_hat_ : ndarray of shape (n_monitored,)
         Rank-normalised split R-hat of the function at `monitored_rows_`: the larger of that of the
         values and that of their distances from the median. It is near 1 if the chains agree.
@@ -226,10 +226,10 @@ class StableNNRegressor(
     converges long before the parts that it is the sum of. The noise of a row x has the variance σ²
     exp(η / √(1 + η²/9)), times the factor of Student's law, with η linear in the inputs and in the
     mean of y that the Gaussian limit has for the row, all standardised and cut at their range over
-    the rows. The slopes have a regularised horseshoe prior. With one input the exact cells have the
-    same noise, and 100,000 distinct values at most. Each draw describes Student-t noise by one
-    scale, so that 1000 draws represent its tails up to the level 0.9995; `noise_variance_` is its
-    squared scale.
+    the rows. The slopes have a regularised horseshoe prior. Exact cells have the same noise,
+    without the slope by the mean; those of one input have 100,000 distinct values at most. Each
+    draw describes Student-t noise by one scale, so that 1000 draws represent its tails up to the
+    level 0.9995; `noise_variance_` is its squared scale.
 
     References
     ----------

@@ -152,6 +152,7 @@ def fitted_attributes(partition, prior, records, scale):
         "noise_variance_draws_": noise,
         "alpha_draws_": draws.alpha,
         "nu_draws_": nu,
+        "degrees_of_freedom_draws_": draws.degrees,
         "noise_slopes_draws_": partition.noise_slopes(draws),
         "monitored_rows_": partition.inputs.unscaled(partition.rows[records[0].monitored]),
         "_draws": draws,
