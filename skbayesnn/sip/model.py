@@ -38,8 +38,8 @@ class SparseImplicitProcess:
         Of the prior and of the posterior, a step.
     generator : numpy.random.Generator
     dtype : numpy dtype, default=numpy.float32
-        Of the networks, and of products of the prior's features; the rest of the conditional and
-        the likelihood are float64 always.
+        Of the networks, of the prior's features and of gradients in these; the conditional and the
+        likelihood are float64 always.
     likelihood : {"gaussian", "student_t"}, default="gaussian"
         Law of the noise.
 

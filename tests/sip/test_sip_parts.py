@@ -7,6 +7,7 @@ from scipy.stats import kstest, norm
 from skbayesnn.numerics.random import quick_normals
 from skbayesnn.sip.conditional import FeatureConditional
 from skbayesnn.sip.discriminator import Discriminator
+from skbayesnn.sip.inference import Settings, SIPInference
 from skbayesnn.sip.model import SparseImplicitProcess
 from skbayesnn.sip.noise import scales_of
 from skbayesnn.sip.objective import power_log_likelihood
@@ -129,6 +130,61 @@ def test_conditional_is_the_gaussian_with_the_moments(n_features):
     np.testing.assert_allclose(means, mean[:3] + (u - mean[3:]) @ gain, atol=1e-9)
     expected = np.diag(covariance[:3, :3] - covariance[:3, 3:] @ gain)
     np.testing.assert_allclose(variances, expected, atol=1e-9)
+
+
+def wide_model(factor=70.0):
+    """A model of one input in float32 whose smooth prior is so many times as wide as it starts.
+
+    Fits of few rows with little noise have such priors.
+    """
+    rng = np.random.default_rng(0)
+    X, Z = np.linspace(-2, 2, 40)[:, None], np.linspace(-2.1, 2.1, 25)[:, None]
+    model = SparseImplicitProcess("smooth", Z, X, 50, 0.05, 1.0, 1e-5, 100, rng)
+    means, log_stds = model.prior._means_and_scales(model.theta)
+    means[model.prior.n_hidden :] *= factor
+    log_stds[model.prior.n_hidden :] += np.float32(np.log(factor))
+    return model, X.astype(np.float32), rng
+
+
+def test_wide_priors_have_the_moments_of_their_rounded_features():
+    # A few 10⁻⁴ are left of variances of 5000: products in float32 are not even positive definite.
+    model, X, rng = wide_model()
+    theta, _, Z, _ = model.parts(model.theta)
+    mean, features = model.prior.moments(theta, np.concatenate([X, Z]), model.noise)
+    assert features.dtype == np.float32
+    w, jitter = rng.normal(size=(4, 25)), model.jitter_at(0.05)
+    conditional = FeatureConditional(mean[40:], features[40:], jitter)
+    means, variances = conditional.moments(mean[:40], features[:40], w)
+    x, z = features[:40].astype(np.float64), features[40:].astype(np.float64)
+    # Variances as a sum of squares along the singular vectors of z, and across: nothing cancels.
+    _, values, directions = np.linalg.svd(z, full_matrices=False)
+    along = x @ directions.T
+    expected = np.sum(along**2 * (jitter / (values**2 + jitter)), axis=1)
+    expected += np.sum((x - along @ directions) ** 2, axis=1)
+    assert expected.max() < 1e-6 * np.sum(z**2, axis=1).max()
+    np.testing.assert_allclose(variances, expected, rtol=1e-4)
+    factor = np.linalg.cholesky(z @ z.T + jitter * np.eye(25))
+    expected = mean[:40] + w @ np.linalg.solve(factor, z @ x.T)
+    np.testing.assert_allclose(means, expected, rtol=1e-6, atol=1e-6)
+
+    # Gradients are products in float32, and need not be more.
+    slopes = rng.normal(size=(4, 40)), rng.normal(size=40)
+    _, d_features, _ = conditional.adjoint(w, *slopes)
+    assert d_features.dtype == np.float32
+    exact = FeatureConditional(mean[40:], z, jitter)
+    exact.moments(mean[:40], x, w)
+    expected = exact.adjoint(w, *slopes)[1]
+    for part in (slice(0, 40), slice(40, None)):
+        error = np.linalg.norm(d_features[part] - expected[part])
+        assert error < 1e-3 * np.linalg.norm(expected[part])
+
+
+def test_a_wide_prior_can_be_trained():
+    model, X, rng = wide_model()
+    inference = SIPInference(model, Settings(), rng)
+    inference.attach(X, np.sin(3.0 * X[:, 0]))
+    losses = [inference.epoch(np.arange(40), 40, 1e-3) for _ in range(5)]
+    assert np.isfinite(losses).all()
 
 
 def test_joint_functions_have_the_moments_of_the_conditional():
