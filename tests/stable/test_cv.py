@@ -249,7 +249,7 @@ def test_progress_bar_shows_the_grid(capfd):
         ({"input_scale": -1.0}, "'input_scale' parameter of StableNNRegressor must be"),
         (
             {"likelihood": "student_t", "cells": "sampled"},
-            "likelihood='student_t' is for cells='additive'",
+            "likelihood='student_t' is for cells='line'",
         ),
         ({"n_jobs": "all"}, "'n_jobs'.*StableNNRegressorCV"),
         ({"thin": 0}, "'thin'"),
