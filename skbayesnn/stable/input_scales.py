@@ -24,7 +24,7 @@ from sklearn.exceptions import ConvergenceWarning
 from skbayesnn._validation import location_and_scale
 from skbayesnn._warnings import warn_user
 from skbayesnn.stable.gaussian_evidence import by_log_scales, minus_log_evidence
-from skbayesnn.stable.partitions.base import distinct_rows
+from skbayesnn.stable.partitions.features import distinct_rows
 from skbayesnn.stable.partitions.sampled import BIAS_SCALES
 
 MAX_ROWS = 600

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skbayesnn.stable.partitions.base import Draws
+from skbayesnn.stable.partitions.features import Draws
 from skbayesnn.stable.partitions.sampled import UnitCells
 from skbayesnn.stable.samplers.metropolis import MetropolisChain
 

@@ -11,7 +11,7 @@ from sklearn.gaussian_process.kernels import RBF
 from skbayesnn import StableNNRegressor
 from skbayesnn.stable import input_scales
 from skbayesnn.stable.input_scales import best_scales, negative_log_posterior
-from skbayesnn.stable.partitions.base import distinct_rows
+from skbayesnn.stable.partitions.features import distinct_rows
 
 
 def oblique(n, n_features, seed):

@@ -84,7 +84,7 @@ class AdditiveCells(Partition):
     Parameters
     ----------
     X, y, sample_weight, inputs
-        As in :class:`~skbayesnn.stable.partitions.base.FeaturePartition`.
+        As in :class:`~skbayesnn.stable.partitions.features.FeaturePartition`.
     dense : bool, default=True
         Whether there is a dense part.
     same_noise : bool, default=False

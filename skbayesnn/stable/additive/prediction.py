@@ -14,7 +14,7 @@ from scipy.linalg import eigh
 
 from skbayesnn._validation import check_joint_rows
 from skbayesnn.stable.additive.steps import add_axis
-from skbayesnn.stable.partitions.base import Draws
+from skbayesnn.stable.partitions.features import Draws
 from skbayesnn.stable.partitions.splits import SMALL
 
 MAX_JOINT_ROWS = 5000

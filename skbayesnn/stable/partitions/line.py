@@ -5,9 +5,10 @@ from math import exp, log
 import numpy as np
 
 from skbayesnn.numerics.jit import kernel
-from skbayesnn.stable.partitions.base import AS_IT_IS, FeaturePartition
+from skbayesnn.stable.partitions.base import AS_IT_IS
 from skbayesnn.stable.partitions.bridge import groups, split_draws
 from skbayesnn.stable.partitions.families import Families
+from skbayesnn.stable.partitions.features import FeaturePartition
 from skbayesnn.stable.samplers.line import (
     MAX_LOG_VARIANCE,
     arc,

@@ -14,7 +14,8 @@ from math import log, pi, sqrt
 import numpy as np
 from scipy.special import erf
 
-from skbayesnn.stable.partitions.base import AS_IT_IS, FeaturePartition
+from skbayesnn.stable.partitions.base import AS_IT_IS
+from skbayesnn.stable.partitions.features import FeaturePartition
 from skbayesnn.stable.samplers.units import MovingChain
 from skbayesnn.stable.samplers.weights import WeightChain
 

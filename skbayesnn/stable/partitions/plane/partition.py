@@ -13,8 +13,9 @@ from skbayesnn.stable.left_out import average_left_out
 from skbayesnn.stable.noise.precisions import log_density
 from skbayesnn.stable.noise.rows import first_noise
 from skbayesnn.stable.noise.slopes import NoiseBasis
-from skbayesnn.stable.partitions.base import AS_IT_IS, FeaturePartition, distinct_pairs
+from skbayesnn.stable.partitions.base import AS_IT_IS, distinct_pairs
 from skbayesnn.stable.partitions.families import Families
+from skbayesnn.stable.partitions.features import FeaturePartition
 from skbayesnn.stable.partitions.plane import cells as plane
 from skbayesnn.stable.partitions.plane import split as plane_split
 from skbayesnn.stable.partitions.splits import SMALL, add_splits
