@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from linear import BayesianLinear
 from scipy.optimize import brentq
+from sklearn.linear_model import HuberRegressor
 from sklearn.neighbors import KNeighborsRegressor
 
 from skbayesnn import StackingDistributionRegressor
+from skbayesnn.pooling.forest import ForestDistributionRegressor
 from skbayesnn.pooling.spread import spread_factor
 from skbayesnn.predictive import PredictiveMixture, linear_pool, moved
 
@@ -81,3 +83,25 @@ def test_a_stack_finds_its_factor_and_predicts_with_it():
     expected = moved(pool, pool.mean(), model.spread_factor_)
     quantiles = model.predict(X[:9], quantiles=[0.1, 0.5, 0.9])
     np.testing.assert_array_equal(quantiles, expected.quantile([0.1, 0.5, 0.9]))
+
+
+def test_one_mistyped_target_does_not_move_the_pool():
+    """A member that knows it would take the mean, which the pool is scaled about, with it."""
+    rng = np.random.default_rng(4)
+    X = rng.uniform(-2, 2, (60, 1))
+    y = X[:, 0] + 0.2 * rng.normal(size=60)
+    y[17] = 1e6
+    given = y.copy()
+    members = [
+        ("line", HuberRegressor()),
+        ("forest", ForestDistributionRegressor(30, random_state=0)),
+    ]
+    model = StackingDistributionRegressor(members, random_state=0)
+    with pytest.warns(UserWarning, match="y has 1 of 60 values so far outside"):
+        model.fit(X, y)
+    np.testing.assert_array_equal(y, given)
+    new = rng.uniform(-2, 2, (300, 1))
+    # Standard deviation of the truth 1.2: medians are closer than a third of it.
+    assert np.median(np.abs(model.predict(new) - new[:, 0])) < 0.4
+    width = np.ptp(model.predict_interval(new), axis=1)
+    assert np.median(width) < 4.0  # the truth has 0.66, all targets but one 4.4
