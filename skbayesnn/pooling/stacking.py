@@ -273,7 +273,6 @@ class StackingDistributionRegressor(
         )
         X, y = self._validated(X, y)
         y = y.copy()
-        location_and_scale(y, "y")  # which refuses what no density can be computed of
         weights = None
         rows, given = check_sample_weight(sample_weight, y)
         rows = np.arange(len(y))[rows]
@@ -282,6 +281,7 @@ class StackingDistributionRegressor(
             weights[rows] = given
         # One typing error would decide all scores, and the mean that the pool is scaled about.
         y[rows] = within_limits(y[rows], "y", given)
+        location_and_scale(y[rows], "y", given)  # refuses what no density can be computed of
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         given = default_members(len(rows)) if self.estimators is None else self.estimators
         self.names_, members = named_members(given, seed, reserved=self.get_params(deep=False))

@@ -1,10 +1,12 @@
 """The spread of a pool: closed forms, the theorem that a linear pool is too wide, and atoms."""
 
+import warnings
+
 import numpy as np
 import pytest
 from linear import BayesianLinear
 from scipy.optimize import brentq
-from sklearn.linear_model import HuberRegressor
+from sklearn.linear_model import BayesianRidge, HuberRegressor
 from sklearn.neighbors import KNeighborsRegressor
 
 from skbayesnn import StackingDistributionRegressor
@@ -105,3 +107,19 @@ def test_one_mistyped_target_does_not_move_the_pool():
     assert np.median(np.abs(model.predict(new) - new[:, 0])) < 0.4
     width = np.ptp(model.predict_interval(new), axis=1)
     assert np.median(width) < 4.0  # the truth has 0.66, all targets but one 4.4
+
+
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+def test_numbers_near_the_end_of_their_range(weight):
+    """Clipped where the row counts, ignored where it does not; no reason to refuse the table."""
+    rng = np.random.default_rng(4)
+    X = rng.uniform(-2, 2, (40, 1))
+    y = X[:, 0] + 0.2 * rng.normal(size=40)
+    y[17] = 1e300
+    weights = np.where(np.arange(40) == 17, weight, 1.0)
+    model = StackingDistributionRegressor([("line", BayesianRidge())], random_state=0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y, sample_weight=weights)
+    assert [warning.category for warning in caught] == [UserWarning] * int(weight)
+    assert np.median(np.abs(model.predict(X) - X[:, 0])) < 0.5
