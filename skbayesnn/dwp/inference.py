@@ -161,6 +161,22 @@ class ExactInference(Inference):
 
     rate = 2.0
 
+    @property
+    def loss_limit(self):
+        """Above all that a draw of the hidden layers can cost, which is no divergence.
+
+        A draw that maps unlike rows to the same features leaves their difference to the noise, and
+        a row costs at most half its square (and, through some of the rows, half the height) over
+        the noise variance. Without noise this is far above the limit of other models. Such a draw
+        is a part of the expectation that training estimates: without it, nothing would lead away
+        from parameters that have many of them.
+        """
+        parameters = self.sizes.views(self.theta)
+        squares = np.average((self.Y**2).sum(axis=1), weights=self.weights)
+        height = np.exp(parameters["log_heights"][-1])
+        most = squares + self.sizes.n_targets * height
+        return super().loss_limit + most / np.exp(parameters["log_noise"].min())
+
     def loss_and_gradient(self, rows):
         # In any order: the evidence of all rows is the same.
         return self._collapsed(slice(None))

@@ -29,7 +29,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, Seed
-from skbayesnn._validation import check_parameters, check_sample_weight, location_and_scale
+from skbayesnn._validation import (
+    check_parameters,
+    check_sample_weight,
+    location_and_scale,
+    within_limits,
+)
 from skbayesnn.base import POINT_ESTIMATES, ProbabilisticRegressorMixin
 from skbayesnn.pooling.copies import distinct_rows
 from skbayesnn.predictive import PredictiveMixture
@@ -63,7 +68,8 @@ class ForestDistributionRegressor(ProbabilisticRegressorMixin, RegressorMixin, B
     where a network is too slow, or the targets jump, repeat or come in clusters. The training
     targets, weighted by how often they share a leaf with a new row, make its distribution; how much
     they are smoothed is estimated from the training rows themselves, each under the trees that were
-    not fitted to it.
+    not fitted to it. A few extremes that would make all other targets look the same are clipped,
+    with a warning.
 
     Parameters
     ----------
@@ -166,13 +172,18 @@ class ForestDistributionRegressor(ProbabilisticRegressorMixin, RegressorMixin, B
             A parameter is outside its range.
         ValueError
             The squares of the targets' spread are outside the range of floats.
+
+        Warns
+        -----
+        UserWarning
+            A few targets are so far outside that all others would look the same; they are clipped.
         """
         check_parameters(self, {"point_estimate": POINT_ESTIMATES})
         rng = check_random_state(self.random_state)
         X, y = validate_data(self, X, y, y_numeric=True, **_TABLE)
         y = y.astype(np.float64)
         rows, weights = check_sample_weight(sample_weight, y)
-        X, y = X[rows], y[rows]
+        X, y = X[rows], within_limits(y[rows], "y", weights)
         # Whatever the units: the grid, and squares that no float holds.
         self._loc, self._scale = map(float, location_and_scale(y, "y"))
         y = (y - self._loc) / self._scale

@@ -25,7 +25,13 @@ from sklearn.utils.validation import (
 from skbayesnn._blocks import take_rows
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, FloatArray, Seed
-from skbayesnn._validation import BOOLEAN, Options, check_sample_weight, location_and_scale
+from skbayesnn._validation import (
+    BOOLEAN,
+    Options,
+    check_sample_weight,
+    location_and_scale,
+    within_limits,
+)
 from skbayesnn._warnings import warn_user
 from skbayesnn.pooling.default_members import EXPECTED_COSTS, default_members
 from skbayesnn.pooling.laws import MemberLaw, TargetSpread
@@ -65,6 +71,8 @@ class StackingDistributionRegressor(
     distribution, regressors with ``predict(return_std=True)`` a Gaussian, and regressors with
     ``predict(quantiles=...)`` a smoothed density through their quantiles. All others are given the
     distribution of their out-of-fold errors, with a scale that depends on the prediction.
+
+    A few extremes that would make all other targets look the same are clipped, with a warning.
 
     Parameters
     ----------
@@ -251,6 +259,8 @@ class StackingDistributionRegressor(
         -----
         FitFailedWarning
             A member failed; it is left out.
+        UserWarning
+            A few targets are so far outside that all others would look the same; they are clipped.
         Warning
             Of any kind that a member's fits warn of, a ``ConvergenceWarning`` for example: once
             for each member and kind. The member stays in: its score says what it is worth.
@@ -262,13 +272,16 @@ class StackingDistributionRegressor(
             refit=BOOLEAN,
         )
         X, y = self._validated(X, y)
-        location_and_scale(y, "y")  # which refuses what no density can be computed of
+        y = y.copy()
         weights = None
         rows, given = check_sample_weight(sample_weight, y)
         rows = np.arange(len(y))[rows]
         if sample_weight is not None:
             weights = np.zeros(len(y))
             weights[rows] = given
+        # One typing error would decide all scores, and the mean that the pool is scaled about.
+        y[rows] = within_limits(y[rows], "y", given)
+        location_and_scale(y[rows], "y", given)  # refuses what no density can be computed of
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         given = default_members(len(rows)) if self.estimators is None else self.estimators
         self.names_, members = named_members(given, seed, reserved=self.get_params(deep=False))

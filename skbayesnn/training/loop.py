@@ -35,6 +35,9 @@ class Trainable(ABC):
     held_out_weights: np.ndarray | None = None
     """Weight of each held-out row in the mean score; None for equal ones."""
 
+    loss_limit: float = 1e4
+    """A mean loss a row above it counts as divergence."""
+
     @abstractmethod
     def epoch(self, order, batch_size, rate):
         """Take the optimiser steps of one epoch.
@@ -246,7 +249,6 @@ def train(
     tol=0.0,
     score_every=1,
     prefer_last=False,
-    loss_limit=1e4,
     callbacks=None,
 ):
     """Train a model.
@@ -276,8 +278,6 @@ def train(
     prefer_last : bool, default=False
         Put back the best parameters only where they are better than the last by more than the
         standard error of the difference.
-    loss_limit : float, default=1e4
-        A mean loss a row above it counts as divergence.
     callbacks : CallbackTasks or None, default=None
 
     Returns
@@ -287,7 +287,7 @@ def train(
     Raises
     ------
     FloatingPointError
-        The loss stayed non-finite, or above the limit, although the learning rate was cut
+        The loss stayed non-finite, or above the model's limit, although the learning rate was cut
         six times. Names the first part of the model that was not finite.
 
     Warns
@@ -321,7 +321,7 @@ def train(
         loss = model.epoch(generator.permutation(model.n_rows), batch_size, rate)
         record.n_epochs += 1
         cause = model.non_finite()
-        if cause is not None or not loss <= loss_limit:
+        if cause is not None or not loss <= model.loss_limit:
             model.restore(safe)
             record.rate_cuts += 1
             if record.rate_cuts > MAX_CUTS:

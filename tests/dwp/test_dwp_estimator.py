@@ -335,3 +335,17 @@ def test_offsets_of_inputs_that_are_not_standardised_do_not_matter():
     model, moved = (quick(normalize_X=False).fit(each, y) for each in (X, other))
     assert moved.length_scales_.shape == (3,)
     np.testing.assert_allclose(moved.predict(other), model.predict(X), atol=0.05)
+
+
+def test_draws_that_steps_without_noise_contradict_are_no_divergence():
+    """In these tables, some draws of the features map rows of both sides to one place."""
+    for seed, n in [(2, 40), (10, 80)]:
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(n, 1))
+        y = (X[:, 0] > 0).astype(float)
+        # Warnings are errors here: the learning rate is not cut, either.
+        model = DeepWishartRegressor(random_state=seed).fit(X, y)
+        assert max(model.loss_curve_) > 1e5  # such draws are there
+        new = rng.normal(size=(200, 1))
+        # The step is between two rows with a gap of 0.1 to 0.2, which new rows fall in.
+        assert np.mean((model.predict(new) > 0.5) == (new[:, 0] > 0)) > 0.9

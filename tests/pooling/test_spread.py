@@ -1,12 +1,16 @@
 """The spread of a pool: closed forms, the theorem that a linear pool is too wide, and atoms."""
 
+import warnings
+
 import numpy as np
 import pytest
 from linear import BayesianLinear
 from scipy.optimize import brentq
+from sklearn.linear_model import BayesianRidge, HuberRegressor
 from sklearn.neighbors import KNeighborsRegressor
 
 from skbayesnn import StackingDistributionRegressor
+from skbayesnn.pooling.forest import ForestDistributionRegressor
 from skbayesnn.pooling.spread import spread_factor
 from skbayesnn.predictive import PredictiveMixture, linear_pool, moved
 
@@ -81,3 +85,41 @@ def test_a_stack_finds_its_factor_and_predicts_with_it():
     expected = moved(pool, pool.mean(), model.spread_factor_)
     quantiles = model.predict(X[:9], quantiles=[0.1, 0.5, 0.9])
     np.testing.assert_array_equal(quantiles, expected.quantile([0.1, 0.5, 0.9]))
+
+
+def test_one_mistyped_target_does_not_move_the_pool():
+    """A member that knows it would take the mean, which the pool is scaled about, with it."""
+    rng = np.random.default_rng(4)
+    X = rng.uniform(-2, 2, (60, 1))
+    y = X[:, 0] + 0.2 * rng.normal(size=60)
+    y[17] = 1e6
+    given = y.copy()
+    members = [
+        ("line", HuberRegressor()),
+        ("forest", ForestDistributionRegressor(30, random_state=0)),
+    ]
+    model = StackingDistributionRegressor(members, random_state=0)
+    with pytest.warns(UserWarning, match="y has 1 of 60 values so far outside"):
+        model.fit(X, y)
+    np.testing.assert_array_equal(y, given)
+    new = rng.uniform(-2, 2, (300, 1))
+    # Standard deviation of the truth 1.2: medians are closer than a third of it.
+    assert np.median(np.abs(model.predict(new) - new[:, 0])) < 0.4
+    width = np.ptp(model.predict_interval(new), axis=1)
+    assert np.median(width) < 4.0  # the truth has 0.66, all targets but one 4.4
+
+
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+def test_numbers_near_the_end_of_their_range(weight):
+    """Clipped where the row counts, ignored where it does not; no reason to refuse the table."""
+    rng = np.random.default_rng(4)
+    X = rng.uniform(-2, 2, (40, 1))
+    y = X[:, 0] + 0.2 * rng.normal(size=40)
+    y[17] = 1e300
+    weights = np.where(np.arange(40) == 17, weight, 1.0)
+    model = StackingDistributionRegressor([("line", BayesianRidge())], random_state=0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y, sample_weight=weights)
+    assert [warning.category for warning in caught] == [UserWarning] * int(weight)
+    assert np.median(np.abs(model.predict(X) - X[:, 0])) < 0.5
