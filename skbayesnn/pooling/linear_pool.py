@@ -8,7 +8,8 @@ from skbayesnn._typing import ArrayLike, FloatArray, Seed
 from skbayesnn._validation import N_JOBS, check_n_samples, check_parameters
 from skbayesnn.base import POINT_ESTIMATES, ProbabilisticRegressorMixin, sample_rows
 from skbayesnn.numerics.random import systematic
-from skbayesnn.predictive import PredictiveMixture, linear_pool, moved
+from skbayesnn.pooling.spread import median, scaled
+from skbayesnn.predictive import PredictiveMixture, linear_pool
 
 
 class LinearPoolMixin(ProbabilisticRegressorMixin):
@@ -16,7 +17,7 @@ class LinearPoolMixin(ProbabilisticRegressorMixin):
 
     Subclasses define ``_pool(X)``, the members in use, each with ``predict_distribution`` and
     perhaps ``sample_y``; their weights, with sum one, the same for all rows or for each; and the
-    factor by which the pool's distances from its mean are multiplied, 1 with several targets.
+    factor by which the pool's distances from its median are multiplied, 1 with several targets.
     """
 
     def _check_parameters(self, **constraints):
@@ -41,8 +42,7 @@ class LinearPoolMixin(ProbabilisticRegressorMixin):
         members, weights, factor = self._pool(X)
         parts = [member.predict_distribution(X) for member in members]
         if isinstance(parts[0], PredictiveMixture):
-            pool = linear_pool(parts, weights)
-            return pool if factor == 1.0 else moved(pool, pool.mean(), factor)
+            return scaled(linear_pool(parts, weights), factor)
         return [linear_pool(of_target, weights) for of_target in zip(*parts, strict=True)]
 
     def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: Seed = 0) -> FloatArray:
@@ -89,5 +89,5 @@ class LinearPoolMixin(ProbabilisticRegressorMixin):
         draws = draws[:, rng.permutation(n_samples)]
         if factor == 1.0:
             return draws
-        means = self.predict_distribution(X).mean()[:, None]
-        return means + factor * (draws - means)
+        centre = median(self.predict_distribution(X))[:, None]
+        return centre + factor * (draws - centre)

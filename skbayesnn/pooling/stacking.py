@@ -92,7 +92,7 @@ class StackingDistributionRegressor(
         others in another. This needs the log score and inputs that are numbers; of a dataframe,
         only the numeric columns are used. With False, each member has one weight.
     adjust_spread : bool, default=True
-        Scale the pool about its mean by one factor, which the log score of the held-out rows
+        Scale the pool about its median by one factor, which the log score of the held-out rows
         chooses: a linear pool is too wide where its members disagree. This needs the log score.
     refit : bool, default=True
         Fit to all rows at the end. With False, the fits to the folds are pooled. That saves one fit
@@ -114,7 +114,7 @@ class StackingDistributionRegressor(
         Weights of all members; 0 for those that failed, or were dropped because their weight was
         below 0.01. If weights vary, this is their mean over the rows; see ``member_weights``.
     spread_factor_ : float
-        What the distances of the pool from its mean are multiplied by; 1 without
+        What the distances of the pool from its median are multiplied by; 1 without
         ``adjust_spread``.
     estimators_ : list of estimator
         The fitted members that have a weight; with ``refit=False``, a list of fits for each.
@@ -279,7 +279,7 @@ class StackingDistributionRegressor(
         if sample_weight is not None:
             weights = np.zeros(len(y))
             weights[rows] = given
-        # One typing error would decide all scores, and the mean that the pool is scaled about.
+        # One typing error would decide all scores.
         y[rows] = within_limits(y[rows], "y", given)
         location_and_scale(y[rows], "y", given)  # refuses what no density can be computed of
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))

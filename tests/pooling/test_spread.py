@@ -11,8 +11,8 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from skbayesnn import StackingDistributionRegressor
 from skbayesnn.pooling.forest import ForestDistributionRegressor
-from skbayesnn.pooling.spread import spread_factor
-from skbayesnn.predictive import PredictiveMixture, linear_pool, moved
+from skbayesnn.pooling.spread import median, scaled, spread_factor
+from skbayesnn.predictive import PredictiveMixture, linear_pool
 
 
 def gaussians(means, deviation):
@@ -53,7 +53,7 @@ def test_a_linear_pool_of_calibrated_members_is_too_wide():
     assert _coverage(pool, y) > 0.92
     factor = spread_factor([pool[:2000]], [y[:2000]])
     assert factor < 0.95
-    better = moved(pool[2000:], pool[2000:].mean(), factor)
+    better = scaled(pool[2000:], factor)
     assert abs(_coverage(better, y[2000:]) - 0.9) < 0.02
     assert better.logpdf(y[2000:]).mean() > pool[2000:].logpdf(y[2000:]).mean()
 
@@ -72,6 +72,19 @@ def test_atoms_stay_where_they_are():
     )
 
 
+def test_far_components_do_not_move_the_bulk():
+    """With a mean a thousand deviations away, half the spread is still half about the median."""
+    pool = PredictiveMixture([0.99, 0.01], [[0.0, 1e5]], [[1.0, 1.0]])
+    assert pool.mean()[0] == pytest.approx(1000.0)
+    half = scaled(pool, 0.5)
+    levels = [0.05, 0.25, 0.5, 0.75, 0.95]
+    at = median(pool)[:, None]
+    np.testing.assert_allclose(
+        half.quantile(levels) - at, 0.5 * (pool.quantile(levels) - at), atol=1e-9
+    )
+    assert scaled(pool, 1.0) is pool
+
+
 def test_a_stack_finds_its_factor_and_predicts_with_it():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(300, 2))
@@ -82,13 +95,13 @@ def test_a_stack_finds_its_factor_and_predicts_with_it():
     plain.fit(X, y)
     assert plain.spread_factor_ == 1.0 != model.spread_factor_
     pool = plain.predict_distribution(X[:9])
-    expected = moved(pool, pool.mean(), model.spread_factor_)
+    expected = scaled(pool, model.spread_factor_)
     quantiles = model.predict(X[:9], quantiles=[0.1, 0.5, 0.9])
     np.testing.assert_array_equal(quantiles, expected.quantile([0.1, 0.5, 0.9]))
 
 
 def test_one_mistyped_target_does_not_move_the_pool():
-    """A member that knows it would take the mean, which the pool is scaled about, with it."""
+    """A member that knows it would have it in its distribution of other rows."""
     rng = np.random.default_rng(4)
     X = rng.uniform(-2, 2, (60, 1))
     y = X[:, 0] + 0.2 * rng.normal(size=60)
