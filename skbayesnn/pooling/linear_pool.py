@@ -39,11 +39,15 @@ class LinearPoolMixin(ProbabilisticRegressorMixin):
             if there are several.
         """
         check_is_fitted(self)
+        return scaled(*self._pooled(X))
+
+    def _pooled(self, X):
+        """The pool, or a list of them, and the factor that it is yet to be scaled by."""
         members, weights, factor = self._pool(X)
         parts = [member.predict_distribution(X) for member in members]
         if isinstance(parts[0], PredictiveMixture):
-            return scaled(linear_pool(parts, weights), factor)
-        return [linear_pool(of_target, weights) for of_target in zip(*parts, strict=True)]
+            return linear_pool(parts, weights), factor
+        return [linear_pool(of_target, weights) for of_target in zip(*parts, strict=True)], factor
 
     def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: Seed = 0) -> FloatArray:
         """Draw new observations, each sample from one member.
@@ -89,5 +93,5 @@ class LinearPoolMixin(ProbabilisticRegressorMixin):
         draws = draws[:, rng.permutation(n_samples)]
         if factor == 1.0:
             return draws
-        centre = median(self.predict_distribution(X))[:, None]
+        centre = median(self._pooled(X)[0])[:, None]
         return centre + factor * (draws - centre)

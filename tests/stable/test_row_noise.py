@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from noise_priors import draw_slopes, scales_of_slopes
+from noise_priors import draw_slopes, ranks_of_slopes
 from scipy import stats
-from scipy.stats import chi2, halfcauchy, kstest, norm
+from scipy.stats import chi2, halfcauchy, kstest
 
 from skbayesnn import StableNNRegressor
 from skbayesnn.numerics.stable_laws import sample_log_positive_stable
 from skbayesnn.stable.noise.precisions import DEGREES
-from skbayesnn.stable.noise.slopes import LARGE_SLOPE, bounded
+from skbayesnn.stable.noise.slopes import bounded
 from skbayesnn.stable.partitions.plane.partition import FaceCells
 from skbayesnn.stable.samplers import row_noise
 from skbayesnn.stable.samplers.problem import Prior
@@ -68,13 +68,7 @@ def statistics(chain, rng):
             (cells.weights**2 * np.exp(-cells.log_variances)).sum(), cells.weights.size
         ),
     }
-    taus, locals_ = scales_of_slopes(partition.n_slopes)
-    out["tau"] = np.searchsorted(taus, noise.log_tau) / taus.size
-    precisions = np.exp(-2.0 * (noise.log_tau + noise.log_local)) + LARGE_SLOPE**-2
-    for j, slope in enumerate(noise.slopes * np.sqrt(precisions)):
-        out[f"slope {j}"] = norm.cdf(slope)
-        out[f"local {j}"] = np.searchsorted(locals_, noise.log_local[j]) / locals_.size
-    return out
+    return out | ranks_of_slopes(noise)
 
 
 @pytest.mark.parametrize(

@@ -85,34 +85,29 @@ class AdditiveChain:
     def __init__(self, partition, prior, state, record, rng):
         self.partition, self.prior, self.state = partition, prior, state
         self.record, self.rng = record, rng
-        self._first_sweep = None
         self._n_moves = _MOVES_ALONE if partition.alone else _MOVES
-        self.least_log_noise = np.inf if prior.log_noise is not None else partition.least_log_noise
         self._noise = NoiseMoves(
             partition.noise_basis, partition.weights, prior, partition.least_log_noise,
             self._n_moves,
         )  # fmt: skip
+        self.least_log_noise = self._noise.least_log_noise
         self._gram = partition.gram() if partition.joint else None
         self.sum_up()
 
     def sweep(self, first, n_sweeps):
         """Run sweeps, the first of which has the number ``first``.
 
-        Those with a number of zero or more are written to the record. In the first half of a
-        warm-up the slopes of the noise stay where they begin: where f is not yet found they would
-        stand for it.
+        Those with a number of zero or more are written to the record.
         """
-        if self._first_sweep is None:
-            self._first_sweep = first
         for sweep in range(first, first + n_sweeps):
-            self.sweep_once(slopes=sweep >= 0 or 2 * sweep >= self._first_sweep)
+            self.sweep_once(sweep)
             if sweep >= 0:
                 self.record.write(sweep, self.state, self.fit)
             elif len(self.partition.axes) > AT_A_TIME:
                 self._learn_chances(last=sweep == -1)
 
-    def sweep_once(self, slopes=True):
-        """One sweep, with or without moves of the slopes of the noise."""
+    def sweep_once(self, sweep=0):
+        """One sweep; its number is negative in the warm-up."""
         partition, state = self.partition, self.state
         # Where all parts are drawn at once, g is drawn often enough.
         if partition.basis is not None and not (partition.joint and state.n_sweeps % 2):
@@ -131,7 +126,7 @@ class AdditiveChain:
         # Sums of many changes drift.
         self.sum_up()
         state.log_noise = self._noise.update(
-            state, partition.y - self.fit, state.log_noise, self.rng, slopes
+            state, partition.y - self.fit, state.log_noise, sweep, self.rng
         )
 
     def _learn_chances(self, last):

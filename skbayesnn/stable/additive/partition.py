@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skbayesnn.numerics.rounding import rounding_variance
 from skbayesnn.stable.additive.axes import MAX_ALL_VALUES, Axis, most_values
 from skbayesnn.stable.additive.chain import AT_A_TIME, AdditiveChain, log_nu_change
 from skbayesnn.stable.additive.dense import MAX_EXACT, DenseBasis
@@ -25,7 +24,7 @@ from skbayesnn.stable.additive.prediction import (
 )
 from skbayesnn.stable.additive.record import AdditiveRecord, AdditiveState
 from skbayesnn.stable.additive.scales import fit_gaussian_limits, log_crowd
-from skbayesnn.stable.noise.rows import first_noise
+from skbayesnn.stable.noise.rows import first_noise, least_log_noise
 from skbayesnn.stable.noise.slopes import NoiseBasis
 from skbayesnn.stable.partitions.base import AS_IT_IS, Partition, distinct_pairs, evenly_spread
 from skbayesnn.stable.samplers.hyper import ALPHAS
@@ -130,8 +129,7 @@ class AdditiveCells(Partition):
         self.inputs = inputs
         self.rows, self.y, self.weights = distinct_pairs(inputs.scaled(X), y, sample_weight)
         self.n_rows = float(self.weights.sum())
-        rounding = rounding_variance(self.y)
-        self.least_log_noise = np.log(rounding) if rounding else -np.inf
+        self.least_log_noise = least_log_noise(self.y)
         self.same_noise = same_noise
         self.alone = self.may_be_stacked = self.rows.shape[1] == 1 and not dense
         most = MAX_ALL_VALUES if self.alone else most_values(self.rows.shape[1])

@@ -14,7 +14,6 @@ from scipy.linalg import eigh
 
 from skbayesnn._validation import check_joint_rows
 from skbayesnn.stable.additive.steps import add_axis
-from skbayesnn.stable.partitions.features import Draws
 from skbayesnn.stable.partitions.splits import SMALL
 
 MAX_JOINT_ROWS = 5000
@@ -79,17 +78,13 @@ def moments_given_parts(partition, draws, X):
 def draw_given_parts(partition, draws, X, rng):
     """Draw f jointly at scaled rows, once for each draw: (n_rows, n_draws)."""
     total, n_draws = np.zeros((len(X), draws.alpha.size)), draws.alpha.size
-    none = np.empty((n_draws, 0))
     for k, (axis, part) in enumerate(partition.parts()):
         f, log_variances = draws.f[:, part], draws.log_variances[:, part].astype(np.float64)
         units = 2.0 / draws.alpha[:, None] * axis.cells.log_masses + draws.log_nu[:, k : k + 1]
-        of_axis = Draws(
-            draws.log_noise, draws.alpha, draws.log_nu[:, k], draws.degrees, draws.levels[:, k],
-            draws.noise_levels, none, log_variances - units, none, np.zeros(n_draws, int), none,
-        )  # fmt: skip
         total += axis.cells.sample_between(
-            X[:, k], lambda i, *_, f=f: f[i].astype(np.float64), of_axis, rng
-        )
+            X[:, k], lambda i, *_, f=f: f[i].astype(np.float64), log_variances - units,
+            draws.alpha, draws.log_nu[:, k], rng,
+        )  # fmt: skip
     if partition.basis is not None:
         rows, place = np.unique(X, axis=0, return_inverse=True)
         if partition.basis.exact:

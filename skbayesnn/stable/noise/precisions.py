@@ -26,19 +26,11 @@ LEAST_PRECISION = 1e-20
 has no say either, to every digit that a double keeps."""
 
 
-def log_constants(degrees=DEGREES):
-    """Log of the normalising constant of Student's density, for each number of degrees."""
-    k = np.minimum(degrees, 1e12)
+def log_constants():
+    """Log of the normalising constant of Student's density for each of :data:`DEGREES`."""
+    k = DEGREES[:-1]
     constants = gammaln((k + 1) / 2) - gammaln(k / 2) - 0.5 * np.log(k * np.pi)
-    return np.where(np.isfinite(degrees), constants, -0.5 * np.log(2 * np.pi))
-
-
-def log_density(squares, degrees):
-    """Log-density of Student's law at deviations whose squares are given, broadcast."""
-    with np.errstate(invalid="ignore"):
-        of_student = -0.5 * (degrees + 1.0) * np.log1p(squares / degrees)
-    kernel_of_law = np.where(np.isfinite(degrees), of_student, -0.5 * squares)
-    return log_constants(degrees) + kernel_of_law
+    return np.append(constants, -0.5 * np.log(2 * np.pi))
 
 
 @helper

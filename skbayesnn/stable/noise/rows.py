@@ -5,8 +5,15 @@ from math import inf
 
 import numpy as np
 
+from skbayesnn.numerics.rounding import rounding_variance
 from skbayesnn.stable.noise.precisions import DEGREES, log_constants, update_noise
 from skbayesnn.stable.noise.slopes import bounded, expected_moves, update_slopes
+
+
+def least_log_noise(targets):
+    """Log of the variance of rounding, below which σ² is not let: ties ask for no noise at all."""
+    rounding = rounding_variance(targets)
+    return np.log(rounding) if rounding else -inf
 
 
 @dataclass
@@ -76,16 +83,25 @@ class NoiseMoves:
         Below which log σ² is not let.
     n_moves : int
         Of the degrees of freedom at a time.
+
+    Attributes
+    ----------
+    least_log_noise : float
+        Infinite where σ² is given.
     """
 
     def __init__(self, basis, weights, prior, least_log_noise, n_moves):
         self._basis, self._weights, self._n_rows = basis, weights, float(weights.sum())
         self._move_degrees = prior.degrees is None
-        self._least = inf if prior.log_noise is not None else least_log_noise
+        self.least_log_noise = inf if prior.log_noise is not None else least_log_noise
         self._n_moves, self._constants = n_moves, log_constants()
+        self._first_sweep = None
 
-    def update(self, state, residuals, log_noise, rng, slopes=True):
+    def update(self, state, residuals, log_noise, sweep, rng):
         """Move all of the noise given the residuals, the precisions integrated out; draw those.
+
+        In the first half of a warm-up the slopes of its scale stay where they begin: where f is not
+        yet found they would stand for it.
 
         Parameters
         ----------
@@ -95,15 +111,17 @@ class NoiseMoves:
             Targets less f.
         log_noise : float
             log σ².
+        sweep : int
+            Its number, negative in the warm-up.
         rng : numpy.random.Generator
-        slopes : bool, default=True
-            Whether the slopes of its scale move.
 
         Returns
         -------
         log_noise : float
         """
-        if self._basis is not None and slopes:
+        if self._first_sweep is None:
+            self._first_sweep = sweep
+        if self._basis is not None and (sweep >= 0 or 2 * sweep >= self._first_sweep):
             state.log_tau = update_slopes(
                 self._basis.train, residuals, self._weights, self._n_rows, state.degrees, log_noise,
                 state.slopes, state.log_local, state.log_tau,
@@ -112,7 +130,7 @@ class NoiseMoves:
             state.log_factors = bounded(state.slopes @ self._basis.train)
         state.degrees, log_noise = update_noise(
             residuals, state.log_factors, self._weights, self._n_rows, DEGREES, self._constants,
-            state.degrees, log_noise, self._move_degrees, self._least, self._n_moves,
+            state.degrees, log_noise, self._move_degrees, self.least_log_noise, self._n_moves,
             state.precisions, rng,
         )  # fmt: skip
         return log_noise

@@ -124,9 +124,10 @@ class LineCells(FeaturePartition):
             _draw_function(problem.y, np.exp(draws.log_noise[i]) / problem.counts, steps, rng, f)
             return f
 
-        return self.sample_between(X[:, 0], drawn, draws, rng)
+        of_draws = draws.log_scales, draws.alpha, draws.log_nu
+        return self.sample_between(X[:, 0], drawn, *of_draws, rng)
 
-    def sample_between(self, x, f_of, draws, rng):
+    def sample_between(self, x, f_of, log_scales, alpha, log_nu, rng):
         """Draw the function jointly at new inputs given those at the old ones.
 
         Parameters
@@ -134,8 +135,8 @@ class LineCells(FeaturePartition):
         x : ndarray of shape (n_rows,)
         f_of : callable
             f at the old inputs, (n,), from the number of a draw, its problem, and its log v.
-        draws : Draws
-            Of which ``log_scales``, ``alpha`` and ``log_nu`` are looked at.
+        log_scales : ndarray of shape (n_draws, n)
+        alpha, log_nu : ndarray of shape (n_draws,)
         rng : numpy.random.Generator
 
         Returns
@@ -165,9 +166,9 @@ class LineCells(FeaturePartition):
         families = Families(parent[order], masses, n)
         piece = np.argsort(order)[: new.size]
 
-        value, out = np.empty(end.size), np.empty((x.size, draws.alpha.size))
-        for i, scales in enumerate(draws.log_scales.astype(np.float64)):
-            problem = self.problem(draws.alpha[i], draws.log_nu[i])
+        value, out = np.empty(end.size), np.empty((x.size, alpha.size))
+        for i, scales in enumerate(log_scales.astype(np.float64)):
+            problem = self.problem(alpha[i], log_nu[i])
             f = f_of(i, problem, problem.log_units + scales)
             start = np.roll(f, 1)
             weights = 0.5 * (f - start)

@@ -43,7 +43,7 @@ class RowNoiseChain(CollapsedChain):
     def __init__(self, partition, prior, state, record, rng):
         super().__init__(partition, prior, state.cells, record, rng)
         least, weights = partition.least_log_noise, partition.weights
-        self.noise, self.first_sweep = state.noise, None
+        self.noise = state.noise
         self.noise_moves = NoiseMoves(partition.noise_basis, weights, prior, least, _MOVES)
         self.problem = self.problem._replace(least_log_noise=least)
         # Rows whose point is theirs alone.
@@ -67,28 +67,20 @@ class RowNoiseChain(CollapsedChain):
         self.first_gram = None
 
     def _draw_one_by_one(self, first, n_sweeps):
-        """Sweeps over the cells in turn, the noise renewed before every few.
-
-        In the first half of a warm-up the slopes of the noise stay where they begin: where f is not
-        yet found they would stand for it.
-        """
-        if self.first_sweep is None:
-            self.first_sweep = first
+        """Sweeps over the cells in turn, the noise renewed before every few."""
         for start in range(first, first + n_sweeps, _SWEEPS_A_RENEWAL):
             n = min(_SWEEPS_A_RENEWAL, first + n_sweeps - start)
-            self._renew_noise(slopes=start >= 0 or 2 * start >= self.first_sweep)
+            self._renew_noise(start)
             super()._draw_one_by_one(start, n)
             for sweep in range(max(start, 0), start + n):
                 self._write_noise(sweep)
 
-    def _renew_noise(self, slopes):
+    def _renew_noise(self, sweep):
         """Move all of the noise given the function."""
         f = self.weights @ self.features / self.root_counts
         residuals = self.partition.targets - f[self.partition.place]
         log_noise = self.state.log_noise
-        log_noise[0] = self.noise_moves.update(
-            self.noise, residuals, log_noise[0], self.rng, slopes
-        )
+        log_noise[0] = self.noise_moves.update(self.noise, residuals, log_noise[0], sweep, self.rng)
         self._count_rows()
 
     def _write_noise(self, sweep):

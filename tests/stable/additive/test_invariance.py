@@ -8,7 +8,7 @@ are compared with many draws.
 
 import numpy as np
 import pytest
-from noise_priors import draw_slopes, scales_of_slopes
+from noise_priors import draw_slopes, ranks_of_slopes
 from scipy.special import expit
 from scipy.stats import chi2, halfcauchy, kstest, norm
 
@@ -20,7 +20,7 @@ from skbayesnn.stable.additive.dense_kernel import DenseKernel
 from skbayesnn.stable.additive.joint import draw_axis_prior
 from skbayesnn.stable.additive.partition import AdditiveCells
 from skbayesnn.stable.noise.precisions import DEGREES
-from skbayesnn.stable.noise.slopes import LARGE_SLOPE, bounded
+from skbayesnn.stable.noise.slopes import bounded
 from skbayesnn.stable.samplers import hyper
 from skbayesnn.stable.samplers.problem import Prior
 from skbayesnn.stable.samplers.transport import logit_curve
@@ -86,12 +86,7 @@ def statistics(chain):
         out["amplitude"] = halfcauchy.cdf(np.exp(state.log_amplitude))
         out["g"] = chi2.cdf((state.theta**2).sum() / np.exp(state.log_amplitude), state.theta.size)
     if partition.n_slopes:
-        taus, locals_ = scales_of_slopes(partition.n_slopes)
-        out["tau"] = np.searchsorted(taus, state.log_tau) / taus.size
-        precisions = np.exp(-2.0 * (state.log_tau + state.log_local)) + LARGE_SLOPE**-2
-        for j, slope in enumerate(state.slopes * np.sqrt(precisions)):
-            out[f"slope {j}"] = norm.cdf(slope)
-            out[f"local {j}"] = np.searchsorted(locals_, state.log_local[j]) / locals_.size
+        out |= ranks_of_slopes(state)
     if state.alpha < 2.0:
         scales = state.log_variances - partition.log_units(state.alpha, state.log_nu)
         for j in (0, 1, scales.size - 1):

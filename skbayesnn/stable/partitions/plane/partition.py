@@ -6,12 +6,11 @@ point is positive, f(x) has w' - w'' and w' | w ~ N(R w, R (1-R) v).
 """
 
 import numpy as np
+from scipy import stats
 from scipy.linalg import cho_solve, solve_triangular
 
-from skbayesnn.numerics.rounding import rounding_variance
 from skbayesnn.stable.left_out import average_left_out
-from skbayesnn.stable.noise.precisions import log_density
-from skbayesnn.stable.noise.rows import first_noise
+from skbayesnn.stable.noise.rows import first_noise, least_log_noise
 from skbayesnn.stable.noise.slopes import NoiseBasis
 from skbayesnn.stable.partitions.base import AS_IT_IS, distinct_pairs
 from skbayesnn.stable.partitions.families import Families
@@ -64,8 +63,7 @@ class FaceCells(FeaturePartition):
             rows, self.targets, self.weights = distinct_pairs(inputs.scaled(X), y, sample_weight)
             self.place = np.cumsum(np.append(False, np.diff(rows, axis=0).any(axis=1)))
             self.noise_basis = NoiseBasis(rows, self.weights)
-            rounding = rounding_variance(self.targets)
-            self.least_log_noise = np.log(rounding) if rounding else -np.inf
+            self.least_log_noise = least_log_noise(self.targets)
             self.chain = RowNoiseChain
         self.arrangement = plane.plane_cells(self.rows)
         self.log_masses = np.log(self.arrangement.masses)
@@ -120,12 +118,13 @@ class FaceCells(FeaturePartition):
         for part in np.split(order, first[_CELLS_A_BLOCK::_CELLS_A_BLOCK]):
             hit, place = np.unique(location.crossed[part], return_inverse=True)
             weights = np.ascontiguousarray(draws.weights[:, hit].T, dtype=np.float64)
-            t = np.ascontiguousarray(draws.log_scales[:, hit].T, dtype=np.float64)
-            log_v = t + problem.log_units[hit, None] + draws.log_nu
+            log_s = np.ascontiguousarray(draws.log_scales[:, hit].T, dtype=np.float64)
+            log_v = log_s + problem.log_units[hit, None] + draws.log_nu
             share = location.share[part]
             add_splits(
                 place, rows[part], np.ones(part.size), np.log(share), np.log1p(-share), -weights,
-                weights, log_v, t, float(draws.alpha[0]), draws.levels, log_least, means, variances,
+                weights, log_v, log_s, float(draws.alpha[0]), draws.levels, log_least, means,
+                variances,
             )  # fmt: skip
         return means, variances
 
@@ -139,8 +138,8 @@ class FaceCells(FeaturePartition):
             return super().log_densities_left_out(draws, X, y, weights)
         means, _ = self.predict_scaled(draws, X)
         log_noise = draws.log_noise + self.log_noise_factors(draws, X) - np.log(weights)[:, None]
-        squares = (y[:, None] - means) ** 2 * np.exp(-log_noise)
-        return average_left_out(log_density(squares, draws.degrees) - 0.5 * log_noise)
+        scales = np.exp(0.5 * log_noise)
+        return average_left_out(stats.t.logpdf(y[:, None], draws.degrees, means, scales))
 
     def _sample(self, draws, X, rng):
         new, place = np.unique(X, axis=0, return_inverse=True)
