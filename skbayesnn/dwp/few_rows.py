@@ -200,7 +200,7 @@ class SettingsOutput:
     >>> import numpy as np
     >>> X, rng = np.linspace(-1.5, 1.5, 20)[:, None], np.random.default_rng(0)
     >>> output = SettingsOutput(X, np.sin(X), np.ones(20), np.zeros(3), rng)
-    >>> means, variances = output.predict(np.array([[0.5], [1.0]]))
+    >>> means, variances = output.functions(np.array([[0.5], [1.0]]))
     >>> means.shape, bool(0.47 < means[:, 0, 0].mean() < 0.49)  # sin(0.5) is 0.479
     ((50, 1, 2), True)
     """
@@ -247,25 +247,9 @@ class SettingsOutput:
         self.width = best_width(errors, variance, float(self.noise.mean()), some.weights)
 
     def functions(self, X):
-        """Mean and variance of the function of the first target; (n_settings, n_new)."""
+        """Means and variances of the functions, (n_settings, n_targets, n_new)."""
         parts = [process.predict(X) for process in self.processes]
-        return tuple(np.concatenate(each)[:, 0] for each in zip(*parts, strict=True))
-
-    def predict(self, X):
-        """Mean and variance of the targets, noise included.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_new, n_inputs)
-            Standardised.
-
-        Returns
-        -------
-        means, variances : ndarray of shape (n_settings, n_targets, n_new)
-        """
-        parts = [process.predict(X) for process in self.processes]
-        means, variances = (np.concatenate(each) for each in zip(*parts, strict=True))
-        return means, variances + np.exp(self.log_noise)[:, :, None]
+        return tuple(np.concatenate(each) for each in zip(*parts, strict=True))
 
     def sample(self, X, generator, n_samples):
         """Joint draws of the function of the first target, each of a process chosen by chance.

@@ -23,7 +23,7 @@ from skbayesnn.dwp.pseudo_observations import start_output
 from skbayesnn.dwp.sizes import LayerSizes, draw_noise
 from skbayesnn.dwp.sparse_output import SparseOutput
 from skbayesnn.dwp.start import start
-from skbayesnn.dwp.width import NO_NOISE, best_width
+from skbayesnn.dwp.width import GIVEN, NO_NOISE, best_width
 from skbayesnn.gaussian_process.learned_noise import choose_law
 from skbayesnn.gaussian_process.stand_ins import seen_through, with_noise
 from skbayesnn.numerics.workers import ALONE
@@ -66,7 +66,7 @@ class Model:
     law : NoiseLaw or None
         Of noise that is not one Gaussian, where the noise variance is ``unit``.
     width : Width or None
-        Of predictions where there is no noise.
+        Of predictions where there is no noise; else it is ``GIVEN``.
     output : InducingOutput, ExactOutput or SparseOutput
         Predicts; of the time of :meth:`freeze`.
     settings : SettingsOutput or None
@@ -275,14 +275,12 @@ class Model:
 
     def mixtures(self, X, workers=ALONE):
         """Predictive mixtures, one a target, at rows of X in their own units."""
-        X, noise = self.scales.inputs(X), np.exp(self.parameters["log_noise"])
+        X = self.scales.inputs(X)
         moments = self.output.predict(X, workers)
         at = moments[0][:, 0].mean(axis=0)
-        if self.width is not None:
-            noises = np.broadcast_to(noise, len(moments[0]))
-            mixtures = [self._narrow(self.width, *(part[:, 0] for part in moments), noises)]
-        elif self.law is None:
-            mixtures = self.scales.mixtures(*moments, noise)
+        if self.law is None:
+            noises = np.tile(np.exp(self.parameters["log_noise"]), (len(moments[0]), 1))
+            mixtures = self._with_width(self.width, *moments, noises)
         else:
             mixtures = [self._with_noise(X, at, *(part[:, 0] for part in moments))]
         chance, gaussians = self._elsewhere(X)
@@ -295,16 +293,33 @@ class Model:
 
     def _with_settings(self, X, mixtures, at):
         """Pools with what the draws of all settings predict; X is standardised."""
-        if self.width is not None:
-            functions = self.settings.functions(X)
-            others = [self._narrow(self.settings.width, *functions, self.settings.noise)]
-        elif self.law is None:
-            noise = np.exp(self.parameters["log_noise"])
-            others = self.scales.mixtures(*self.settings.predict(X), np.zeros_like(noise))
+        moments, noises = self.settings.functions(X), np.exp(self.settings.log_noise)
+        if self.law is None:
+            # All draws, which differ more than those of hidden layers.
+            n_groups = MOST_GROUPS if self.settings.width else len(noises)
+            others = self._with_width(self.settings.width, *moments, noises, n_groups)
         else:
-            others = [self._with_noise(X, at, *self.settings.functions(X), self.settings.noise)]
+            own = (part[:, 0] for part in moments)
+            others = [self._with_noise(X, at, *own, noises[:, 0])]
         shares = [1.0 - self.chance, self.chance]
         return [linear_pool(both, shares) for both in zip(mixtures, others, strict=True)]
+
+    def _with_width(self, width, means, variances, noises, n_groups=MOST_GROUPS):
+        """Mixtures with Gaussian noise, one a target, in the units of y.
+
+        Parameters
+        ----------
+        width : Width or None
+        means, variances : ndarray of shape (n_draws, n_targets, n)
+        noises : ndarray of shape (n_draws, n_targets)
+        n_groups : int
+            Of draws.
+        """
+        width, parts = width or GIVEN, []
+        for t in range(means.shape[1]):
+            gaussians = width.law(means[:, t], variances[:, t], noises[:, t], n_groups)
+            parts.append(self._in_units(gaussians, t))
+        return parts
 
     def _with_noise(self, X, at, means, variances, units=None):
         """Mixture of a function's draws and the noise, in the units of y."""
@@ -314,13 +329,10 @@ class Model:
         factors = np.broadcast_to(units / self.unit, len(means))
         return self._in_units(with_noise(self.law, X, at, means, variances, factors))
 
-    def _narrow(self, width, *moments_and_noises):
-        """Mixture where there is no noise, in the units of y."""
-        return self._in_units(width.law(*moments_and_noises))
-
-    def _in_units(self, gaussians):
+    def _in_units(self, gaussians, target=0):
         known = PredictiveMixture(*gaussians)
-        return known.scaled(float(self.scales.y_offset[0]), float(self.scales.y_scale[0]))
+        offset, scale = self.scales.y_offset[target], self.scales.y_scale[target]
+        return known.scaled(float(offset), float(scale))
 
     def _elsewhere(self, X):
         """Where no row is near, and the law there, in the units of y; X is standardised."""
@@ -349,31 +361,30 @@ class Model:
     def sample(self, X, generator, n_samples):
         """Joint draws of the function of the first target plus noise, in the units of y."""
         X = self.scales.inputs(X)
-        draws, at = self.output.sample(X, generator, n_samples), None
-        if self.law is not None or self.width is not None:
-            at = self.output.predict(X)[0][:, 0].mean(axis=0)
+        draws = self.output.sample(X, generator, n_samples)
+        at = self.output.predict(X)[0][:, 0].mean(axis=0)
         units = np.full(n_samples, np.exp(self.parameters["log_noise"][0]))
-        draws = self._with_drawn_noise(X, at, draws, units, self.width, generator)
+        draws = self._with_drawn_noise(X, at, draws, at, units, self.width, generator)
         location, scale = self.scales.y_offset[0], self.scales.y_scale[0]
         draws = draws * scale + location
         draws_where_unseen(draws, *self._elsewhere(X), generator)
         if self.settings is not None:
             others = np.flatnonzero(generator.random(n_samples) < self.chance)
             drawn, units = self.settings.sample(X, generator, len(others))
-            width, own = self.settings.width, at
-            if width is not None:
-                own = self.settings.functions(X)[0].mean(axis=0)
-            drawn = self._with_drawn_noise(X, own, drawn, units, width, generator)
+            own = self.settings.functions(X)[0][:, 0].mean(axis=0)
+            width = self.settings.width
+            drawn = self._with_drawn_noise(X, at, drawn, own, units, width, generator)
             draws[:, others] = drawn * scale + location
         if self.known is not None:
             self.known.replace(X, draws, location, scale, generator)
         return draws
 
-    def _with_drawn_noise(self, X, at, draws, units, width, generator):
-        """Functions plus noise, whose variance is so many units in each column; standardised."""
-        if width is not None:
-            return width.draws(draws, at, units, generator)
+    def _with_drawn_noise(self, X, at, draws, means, units, width, generator):
+        """Functions of these means plus noise, so many units a column; standardised.
+
+        The scale of noise that is not Gaussian may depend on ``at``.
+        """
         if self.law is None:
-            return draws + np.sqrt(units) * generator.standard_normal(draws.shape)
+            return (width or GIVEN).draws(draws, means, units, generator)
         noise = self.law.sample(X, at, draws.shape[1], generator)
         return draws + np.sqrt(units / self.unit) * noise

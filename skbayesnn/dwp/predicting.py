@@ -26,9 +26,9 @@ class Predicting:
         Returns
         -------
         distribution : PredictiveMixture, or list of PredictiveMixture
-            A mixture with one Gaussian for each draw of the Gram matrices, and with those of the
-            other models where they take part; a list with one mixture for each target if there are
-            several.
+            A mixture of Gaussians, several for each of some groups of draws of the Gram matrices,
+            and with those of the other models where they take part; a list with one mixture for
+            each target if there are several.
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)

@@ -7,7 +7,6 @@ size. Far from that nothing is learned, which is an error that says what to do.
 import numpy as np
 
 from skbayesnn._validation import limits_of_extremes, location_and_scale
-from skbayesnn.predictive import PredictiveMixture
 
 INPUT_SPREADS = 0.03, 300.0
 """Standard deviations of inputs that are not standardised: the largest at least, any at most."""
@@ -124,25 +123,3 @@ class Scales(InputScales):
     def targets(self, y):
         """Standardised targets, (n, n_targets)."""
         return (y.reshape(len(y), -1) - self.y_offset) / self.y_scale
-
-    def mixtures(self, means, variances, noise):
-        """Equal mixtures over draws, one a target, in the units of y.
-
-        Parameters
-        ----------
-        means, variances : ndarray of shape (n_draws, n_targets, n)
-            Of the standardised function.
-        noise : ndarray of shape (n_targets,)
-            Variances.
-
-        Returns
-        -------
-        mixtures : list of PredictiveMixture
-        """
-        weights = np.full(len(means), 1 / len(means))
-        return [
-            PredictiveMixture(weights, means[:, t].T, variances[:, t].T + noise[t]).scaled(
-                float(self.y_offset[t]), float(self.y_scale[t])
-            )
-            for t in range(self.n_targets)
-        ]

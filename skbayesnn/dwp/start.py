@@ -12,13 +12,16 @@
 """
 
 import numpy as np
+from scipy.linalg import LinAlgError
 from sklearn.exceptions import ConvergenceWarning
 
 from skbayesnn._warnings import warn_user
 from skbayesnn.dwp import wishart
+from skbayesnn.dwp.collapsed import collapsed_loss_and_gradient
 from skbayesnn.dwp.layers import JITTER
 from skbayesnn.dwp.pseudo_observations import start_classes, start_output
 from skbayesnn.dwp.scale_mixture import START_LOGIT
+from skbayesnn.dwp.sizes import draw_noise
 from skbayesnn.gaussian_process.evidence import PRIOR_MEANS, search, start_of
 from skbayesnn.gaussian_process.factors import cholesky, inverse
 from skbayesnn.gaussian_process.kernels import squared_exponential
@@ -38,6 +41,10 @@ _TIE = 1e-7
 _LEAD, _SHORT_START, _SHORT_ITERATIONS = 0.001, (0.2, 0.03), 20
 _REPEATS_START = (0.3, 0.001)
 _LEAST_LOG_NOISE = -16.0
+# Standard deviations of the noise through which hidden layers see features of unit root mean
+# square. Another than the first has to win by so many nats a row.
+_NOISES, _NOISE_LEAD = (0.03, 0.01, 0.003, 0.001), 0.1
+_NOISE_ROWS, _NOISE_DRAWS = 300, 8
 
 
 def fit_gaussian_process(X, Y, weights, generator, max_iter=100):
@@ -202,8 +209,62 @@ def pass_through(sizes, parameters, k, inputs, target, noise):
     return factor @ means
 
 
+def choose_noise(sizes, parameters, features, stretch, X, Y, weights, n_total, generator):
+    """Set all hidden layers by :func:`pass_through`, with noise that the function survives.
+
+    Large noise is near the prior. But a function that is steep along one input and nearly a line
+    along another, without much noise of its own, has a long length scale for the latter beside a
+    great height, and noise that is small beside all features hides that input. So of
+    :data:`_NOISES` it is the one that has the best objective, with Gaussian noise, in the worst of
+    some draws: few may have nearly all of its mean.
+
+    Parameters
+    ----------
+    sizes : LayerSizes
+    parameters : dict of str to ndarray
+        Changed.
+    features : ndarray of shape (P, n_inputs)
+        Of the inducing inputs; their root mean square is one.
+    stretch : float
+        See :func:`start`.
+    X, Y : ndarray of shapes (n, n_inputs) and (n, n_targets)
+        Some of the rows; with more than :data:`_NOISE_ROWS`, the first of them are used.
+    weights : ndarray of shape (n,)
+    n_total : float
+        Rows that divergences are weighed against.
+    generator : numpy.random.Generator
+    """
+    a, rows = sizes, slice(_NOISE_ROWS)
+
+    def set_layers(noise):
+        inputs, target = features / stretch, features
+        for k in range(a.n_layers):
+            target = pass_through(a, parameters, k, inputs, target, noise)
+            inputs = target / stretch
+
+    def worst_loss(noise):
+        set_layers(noise)
+        theta = np.concatenate([parameters[name].ravel() for name in a.shapes()])
+        given = theta, X[rows], Y[rows], weights[rows]
+        try:
+            return max(
+                collapsed_loss_and_gradient(a, *given, draws.only(d), n_total=n_total)[0]
+                for d in range(_NOISE_DRAWS)
+            )
+        except LinAlgError:
+            return np.inf
+
+    best = _NOISES[0]
+    if a.likelihood == "gaussian":
+        draws = draw_noise(a, generator, _NOISE_DRAWS, 1)
+        losses = [worst_loss(noise) for noise in _NOISES]
+        if min(losses) < losses[0] - _NOISE_LEAD:
+            best = _NOISES[int(np.argmin(losses))]
+    set_layers(best)
+
+
 def start(
-    sizes, parameters, X, Y, weights, generator, max_rows=1000, noise=0.03, stretch=4.0, gp=None,
+    sizes, parameters, X, Y, weights, generator, max_rows=1000, stretch=4.0, gp=None,
     exact=False, laws="gaussian",
 ):  # fmt: skip
     """Set all parameters.
@@ -219,8 +280,6 @@ def start(
     generator : numpy.random.Generator
     max_rows : int
         Rows that the Gaussian process is fitted to.
-    noise : float
-        τ of :func:`pass_through`, in units of the features' root mean square.
     stretch : float
         Length scale of the hidden layers, in units of the features' radius.
     gp : tuple, optional
@@ -282,10 +341,8 @@ def start(
         p["log_lengths"][:] = np.log(stretch)
         p["log_lengths"][-1] = -np.log(unit)
         p["log_heights"][:-1] = 2 * np.log(stretch)
-        inputs, target = centred / radius, centred / unit
-        for k in range(a.n_layers):
-            target = pass_through(a, p, k, inputs, target, noise)
-            inputs = target / stretch
+        some_seen = X[some], *rows_seen, weights.sum()
+        choose_noise(a, p, centred / unit, stretch, *some_seen, generator)
     else:
         p["log_length_scales"][:] = theta[:-2]
     if not exact:

@@ -1,18 +1,24 @@
-"""How wide predictions are where the targets are a function of the inputs.
+"""How wide predictions are, and that rows may be far outside of them.
+
+The settings of a Gaussian process are estimates, and errors of some rows are larger beside its
+variances than those of others: above all beside a step, which no row lies in, by hundreds of
+deviations. So the function has a Student's t in predictions with Gaussian noise: with its mean m
+and variance s², and the variance σ² of the noise, a target is
+
+    m + √v s z₁ + σ z₂,    1/v ~ Gamma(κ/2, κ/2) but for a constant that makes the mean of v one,
+
+κ = 5, which leaves mean and variance as they are (:data:`GIVEN`).
 
 Training stops while the noise variance still falls, and a function that is smoother than draws of
 the process is predicted better than it says. So where there is no noise, all predictions are too
-wide, and the rows that are left out of the output layer tell by how much. With the mean m and the
-variance s² of the function given all other rows, and the variance σ² of the noise, the target of a
-row is
+wide, and the rows that are left out of the output layer tell by how much. Given all other rows, the
+target of a row is there
 
-    m + √v (a s² + b σ²)^½ z,    a, b ≤ 1,    1/v ~ Gamma(κ/2, κ/2),
+    m + √v (a s² + b σ²)^½ z,    a, b ≤ 1,    1/v ~ Gamma(κ/2, κ/2).
 
-which is Student's t of κ = 5 degrees of freedom: the errors of some rows are larger beside their
-variances than those of others. The factors a and b make the rows most probable, where their logs
-are standard normal a priori. Predictions are narrowed around their means in the same way. The
-networks have one factor for the process beside them (:mod:`skbayesnn.training.beside`). Not in the
-paper.
+The factors a and b make the rows most probable, where their logs are standard normal a priori.
+Predictions are narrowed around their means in the same way. The networks have one factor for the
+process beside them (:mod:`skbayesnn.training.beside`). Not in the paper.
 """
 
 from typing import NamedTuple
@@ -29,28 +35,41 @@ search that training starts from ends at −16 where there is none."""
 DEGREES = 5.0
 VARIANCES = student_variances(DEGREES)
 """The values of v, whose probabilities are ``MASSES``."""
+_LEVELS = np.array([0.0, 1e-4, 0.001, 0.01, 0.06, 0.25, 0.6, 1.0])
+FEW_MASSES = np.diff(_LEVELS)
+FEW_VARIANCES = student_variances(DEGREES, 0.5 * (_LEVELS[1:] + _LEVELS[:-1]))
+FEW_VARIANCES /= FEW_MASSES @ FEW_VARIANCES
+"""The same beside noise of its own, where fewer are enough; with a mean of one."""
 LEAST_LOG_FACTOR, LOG_FACTOR_STEP = -16.0, 1.0
 """Of the grid from which the search of the factors starts."""
 
 
 class Width(NamedTuple):
-    """How much narrower predictions are.
+    """How wide predictions are beside what the process says.
 
     Attributes
     ----------
     function, noise : float
-        The factors a and b, in (0, 1].
+        The factors a and b on its variances.
+    together : bool, default=True
+        Whether the noise is multiplied by v, too.
     """
 
     function: float
     noise: float
+    together: bool = True
 
     @property
     def noise_factor(self):
         """What the noise variance is multiplied by."""
-        return self.noise * float(MASSES @ VARIANCES)
+        return self.noise * (float(MASSES @ VARIANCES) if self.together else 1.0)
 
-    def law(self, means, variances, noises):
+    @property
+    def _law_of_v(self):
+        """Values of v and their probabilities."""
+        return (VARIANCES, MASSES) if self.together else (FEW_VARIANCES, FEW_MASSES)
+
+    def law(self, means, variances, noises, n_groups=MOST_GROUPS):
         """Mixture that predicts.
 
         Parameters
@@ -59,26 +78,28 @@ class Width(NamedTuple):
             Of the function in each draw.
         noises : ndarray of shape (n_draws,)
             Variances.
+        n_groups : int
+            Of draws, see :func:`skbayesnn.dwp.noise.fewer`.
 
         Returns
         -------
         weights : ndarray of shape (n_gaussians,)
         means, variances : ndarray of shape (n, n_gaussians)
         """
-        centre = means.mean(axis=0)
-        gaps, totals = fewer(
-            np.sqrt(self.function) * (means - centre),
-            self.function * variances + self.noise * noises[:, None],
-            MOST_GROUPS,
+        centre, (v, chances) = means.mean(axis=0), self._law_of_v
+        gaps, spreads = fewer(
+            np.sqrt(self.function) * (means - centre), self.function * variances, n_groups
         )
         n_draws, n = gaps.shape
-        means = centre + np.multiply.outer(np.sqrt(VARIANCES), gaps)
-        variances = np.multiply.outer(VARIANCES, totals)
-        weights = np.repeat(MASSES, n_draws) / n_draws
+        noises = self.noise * noises.reshape(n_draws, -1).mean(axis=1)
+        means = centre + np.multiply.outer(np.sqrt(v), gaps)
+        of_noise = np.multiply.outer(v if self.together else np.ones(len(v)), noises)
+        variances = np.multiply.outer(v, spreads) + of_noise[:, :, None]
+        weights = np.repeat(chances, n_draws) / n_draws
         return weights, means.reshape(-1, n).T, variances.reshape(-1, n).T
 
     def draws(self, functions, means, noises, generator):
-        """Functions and noise, both narrower.
+        """Functions around their mean, plus noise.
 
         Parameters
         ----------
@@ -93,10 +114,15 @@ class Width(NamedTuple):
         -------
         draws : ndarray of shape (n, n_draws)
         """
-        v = generator.choice(VARIANCES, size=functions.shape[1], p=MASSES)
-        gaps = np.sqrt(self.function) * (functions - means[:, None])
-        noise = np.sqrt(self.noise * noises) * generator.standard_normal(functions.shape)
-        return means[:, None] + np.sqrt(v) * (gaps + noise)
+        v, chances = self._law_of_v
+        v = generator.choice(v, size=functions.shape[1], p=chances)
+        gaps = np.sqrt(self.function * v) * (functions - means[:, None])
+        scales = np.sqrt(self.noise * noises * (v if self.together else 1.0))
+        return means[:, None] + gaps + scales * generator.standard_normal(functions.shape)
+
+
+GIVEN = Width(1.0, 1.0, together=False)
+"""That of a process whose variances are believed."""
 
 
 def loss_and_gradient(logs, squares, of_function, of_noise, weights):

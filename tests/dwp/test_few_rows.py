@@ -20,10 +20,13 @@ from skbayesnn.dwp.few_rows import (
     merged,
     negative_log_posterior,
 )
+from skbayesnn.dwp.width import FEW_MASSES
 from skbayesnn.gaussian_process.evidence import relevance_prior
 from skbayesnn.gaussian_process.kernels import squared_exponential
 
 COUNTS = np.array([2.0, 1.0, 3.0, 1.0, 1.0, 1.0])
+N_V = len(FEW_MASSES)
+"""Gaussians of a draw in predictions."""
 
 
 def rows(n=6, n_inputs=2, n_targets=2, seed=0):
@@ -116,7 +119,8 @@ def test_predictions_are_regression_given_each_draw():
     output = SettingsOutput(X, Y, weights, np.zeros(4), np.random.default_rng(0))
     assert output.settings.shape == (2 * LONG.n_states // LONG.thinning, 5)
     new = np.random.default_rng(1).normal(size=(4, 2))
-    means, variances = output.predict(new)
+    means, variances = output.functions(new)
+    variances += np.exp(output.log_noise)[:, :, None]
     for i in (0, 7):
         s = output.settings[i]
         x, z = X * np.exp(-s[:2]), new * np.exp(-s[:2])
@@ -135,9 +139,9 @@ def test_joint_draws_have_the_moments():
     rng = np.random.default_rng(0)
     output = SettingsOutput(X, Y, np.ones(10), np.zeros(4), rng)
     new = np.random.default_rng(1).normal(size=(3, 2))
-    means, variances = (part[:, 0] for part in output.predict(new))
+    means, variances = (part[:, 0] for part in output.functions(new))
     draws, noise = output.sample(new, rng, 20_000)
-    draws += np.sqrt(noise) * rng.standard_normal(draws.shape)
+    assert noise.mean() == pytest.approx(output.noise.mean(), rel=0.1)
     variance = variances.mean(axis=0) + means.var(axis=0)
     np.testing.assert_allclose(draws.mean(axis=1), means.mean(axis=0), atol=0.05)
     np.testing.assert_allclose(draws.var(axis=1), variance, rtol=0.1)
@@ -166,9 +170,9 @@ def test_few_rows_of_many_inputs_are_covered(fitted):
 def test_pool_and_joint_draws_of_the_estimator(fitted):
     X, _ = wide(4, seed=2)
     mixture = fitted.predict_distribution(X)
-    assert mixture.means.shape == (4, 10 + LONG.n_states * 2 // LONG.thinning)
+    assert mixture.means.shape == (4, N_V * (10 + LONG.n_states * 2 // LONG.thinning))
     # Half as many rows as two an input: three quarters.
-    share = np.broadcast_to(mixture.weights, mixture.means.shape)[0, 10:].sum()
+    share = np.broadcast_to(mixture.weights, mixture.means.shape)[0, 10 * N_V :].sum()
     assert share == pytest.approx(0.75)
     draws = fitted.sample_y(X, 4000, random_state=0)
     np.testing.assert_allclose(draws.mean(axis=1), mixture.mean(), atol=0.15)
@@ -182,21 +186,21 @@ def test_many_rows_and_other_outputs_have_hidden_layers_alone():
     options = {"max_iter": 3, "n_posterior_draws": 10, "random_state": 0}
     for output in ("inducing", "sparse"):
         model = DeepWishartRegressor(output=output, **options).fit(X, y)
-        assert model.predict_distribution(X).means.shape == (30, 10)
+        assert model.predict_distribution(X).means.shape == (30, 10 * N_V)
     X, y = wide(FEW_ROWS, 2)
     model = DeepWishartRegressor(**options).fit(X, y)
-    assert model.predict_distribution(X).means.shape == (FEW_ROWS, 10)
+    assert model.predict_distribution(X).means.shape == (FEW_ROWS, 10 * N_V)
     # A stream forgets its rows.
     X, y = wide(30, 2)
     model = DeepWishartRegressor(**options).fit(X, y).partial_fit(X, y)
-    assert model.predict_distribution(X).means.shape == (30, 10)
+    assert model.predict_distribution(X).means.shape == (30, 10 * N_V)
 
 
 def test_several_targets():
     X, y = wide(20, 3)
     model = DeepWishartRegressor(max_iter=3, n_posterior_draws=10, random_state=0)
     mixtures = model.fit(X, np.column_stack([y, -y])).predict_distribution(X)
-    assert [m.means.shape for m in mixtures] == [(20, 60), (20, 60)]
+    assert [m.means.shape for m in mixtures] == [(20, 60 * N_V)] * 2
     np.testing.assert_allclose(mixtures[0].mean(), -mixtures[1].mean(), atol=0.1)
 
 

@@ -1,4 +1,4 @@
-"""Predictions without noise: the factors against Student's law, and the estimator with them."""
+"""Tails of predictions, and predictions without noise: both against Student's law."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from scipy import stats
 from scipy.optimize import approx_fprime
 
 from skbayesnn import DeepWishartRegressor
-from skbayesnn.dwp.width import DEGREES, Width, best_width, loss_and_gradient
+from skbayesnn.dwp.width import DEGREES, GIVEN, Width, best_width, loss_and_gradient
 
 
 def left_out(n=200, seed=0, function=0.05, noise=0.01):
@@ -35,7 +35,7 @@ def test_factors_are_the_most_probable_under_student_noise():
         logs = stats.t.logpdf(errors, DEGREES, scale=scales)
         return weights @ logs + stats.norm.logpdf([a, b]).sum()
 
-    found = np.log(width)
+    found = np.log(width[:2])
     best = log_posterior(*found)
     for a in np.arange(-8.0, 0.1, 0.25):
         for b in np.arange(-8.0, 0.1, 0.25):
@@ -71,6 +71,54 @@ def test_law_narrows_what_draws_differ_by():
     factor = width.noise_factor / width.noise
     expected = factor * (0.3 * (variances.mean(axis=0) + means.var(axis=0)) + 0.1)
     np.testing.assert_allclose(variance, expected, rtol=1e-12)
+
+
+def test_tails_leave_mean_and_variance_as_they_are():
+    rng = np.random.default_rng(0)
+    means, variances = rng.normal(size=(20, 3)), rng.uniform(1, 2, (20, 3))
+    noises = rng.uniform(1, 2, 20)
+    weights, centres, totals = GIVEN.law(means, variances, noises)
+    mean = centres @ weights
+    np.testing.assert_allclose(mean, means.mean(axis=0), atol=1e-12)
+    variance = (totals + (centres - mean[:, None]) ** 2) @ weights
+    expected = variances.mean(axis=0) + means.var(axis=0) + noises.mean()
+    np.testing.assert_allclose(variance, expected, rtol=1e-12)
+
+
+def test_tails_are_those_of_a_student_variable_plus_a_normal_one():
+    """By quadrature over the former; seven values of its variance err by some hundredths."""
+    one = np.ones((1, 1))
+    weights, means, variances = GIVEN.law(one, 2.0 * one, np.array([0.3]))
+    student = stats.t(DEGREES, scale=np.sqrt(2.0 * (DEGREES - 2.0) / DEGREES))
+    f = np.linspace(-60.0, 60.0, 60_001)
+    for error in (0.0, 1.0, 4.0, 12.0):
+        density = np.trapezoid(student.pdf(f) * stats.norm.pdf(error - f, scale=np.sqrt(0.3)), f)
+        found = weights @ stats.norm.pdf(1.0 + error, means[0], np.sqrt(variances[0]))
+        # Far out a step between two values of the variance is a factor of up to two.
+        assert np.log(found) == pytest.approx(np.log(density), abs=0.05 if error < 5.0 else 0.7)
+
+
+def test_joint_draws_have_the_tails():
+    rng = np.random.default_rng(0)
+    weights, means, variances = GIVEN.law(np.zeros((1, 1)), np.ones((1, 1)), np.array([0.5]))
+    n = 200_000
+    draws = GIVEN.draws(rng.standard_normal((1, n)), np.zeros(1), np.full(n, 0.5), rng)[0]
+    for at in (0.5, 2.0, 5.0):
+        beyond = 2.0 * weights @ stats.norm.sf(at, means[0], np.sqrt(variances[0]))
+        # Five standard errors.
+        assert np.mean(np.abs(draws) > at) == pytest.approx(beyond, abs=5.0 * np.sqrt(beyond / n))
+
+
+def test_no_row_beside_a_step_is_out_of_reach():
+    """Of Gaussians of these deviations, some rows would be 60 deviations out (−1900 nats)."""
+    rng = np.random.default_rng([7, 40, 4])
+    X = rng.uniform(-1, 1, (340, 4))
+    y = (X[:, 0] > 0.2) * 1.0
+    model = DeepWishartRegressor(random_state=0).fit(X[:40], y[:40])
+    mixture = model.predict_distribution(X[40:])
+    deviations = np.abs(y[40:] - mixture.mean()) / mixture.std()
+    assert deviations.max() > 12.0
+    assert mixture.logpdf(y[40:]).min() > -200.0
 
 
 def table(noise, n=60):
