@@ -29,7 +29,8 @@ class DeepWishartClassifier(
     Gram matrices is approximated by the AB-generalised singular Wishart distribution of Ober et al.
     (UAI 2023), and the posterior over the functions by Gaussian pseudo-observations at inducing
     points. With ``n_layers=0`` the model is a variational Gaussian process classifier.
-    Probabilities are averaged over draws of the Gram matrices and of the functions.
+    Probabilities are averaged over draws of the Gram matrices and of the functions. One temperature
+    then makes them more or less certain, as rows ask for that the output layer was not told of.
 
     Use it for classes with smooth boundaries, with up to some ten thousand rows. Use
     :class:`~skbayesnn.UDNClassifier` for images, streams and more rows.
@@ -113,6 +114,10 @@ class DeepWishartClassifier(
         features that they see. A layer with a long one is nearly linear.
     signal_variance_ : float
         Prior variance of the log odds: of the second of two classes, or of each of several.
+    temperature_ : float
+        Factor that the logits are divided by, which are the logarithms of averaged probabilities:
+        the most probable value for rows that the output layer was not told of. With a factor below
+        one, predictions are more certain than the posterior.
     inducing_inputs_ : ndarray of shape (n_inducing, `n_features_in_`)
         Positions of the inducing inputs after training, in the units of X.
     n_iter_ : int

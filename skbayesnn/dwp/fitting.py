@@ -62,6 +62,8 @@ class Training:
             if labels is None:
                 self._model.learn_noise(*everything, workers)
                 self._model.learn_width(workers)
+            else:
+                self._model.learn_temperature(*everything)
         self._model.seen = None  # rows are kept by an output that predicts from them
         if labels is None:  # regression
             self._model.add_other_laws(*everything, generators[5:])

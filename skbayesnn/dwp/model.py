@@ -3,6 +3,7 @@
 import copy
 
 import numpy as np
+from scipy.special import softmax
 
 from skbayesnn.dwp.copies import KnownRows
 from skbayesnn.dwp.elsewhere import Elsewhere
@@ -23,6 +24,7 @@ from skbayesnn.dwp.pseudo_observations import start_output
 from skbayesnn.dwp.sizes import LayerSizes, draw_noise
 from skbayesnn.dwp.sparse_output import SparseOutput
 from skbayesnn.dwp.start import start
+from skbayesnn.dwp.temperature import best_temperature, left_out_log_probabilities
 from skbayesnn.dwp.width import GIVEN, NO_NOISE, best_width
 from skbayesnn.gaussian_process.learned_noise import choose_law
 from skbayesnn.gaussian_process.stand_ins import seen_through, with_noise
@@ -65,6 +67,8 @@ class Model:
         For training.
     law : NoiseLaw or None
         Of noise that is not one Gaussian, where the noise variance is ``unit``.
+    temperature : float
+        Of class probabilities.
     width : Width or None
         Of predictions where there is no noise; else it is ``GIVEN``.
     output : InducingOutput, ExactOutput or SparseOutput
@@ -110,7 +114,7 @@ class Model:
         n_draws = n_posterior_draws if n_layers else 1
         n_nodes = max(TRAINING_NODES, PREDICTION_NODES // n_draws)
         self.noise = draw_noise(a, generators[2], n_posterior_draws, 1, n_nodes)
-        self.kind, self.rows = InducingOutput, ()
+        self.kind, self.rows, self.temperature = InducingOutput, (), 1.0
         self.chance, self.settings, self.elsewhere, self.known = 0.0, None, None, None
         if exact:
             self.condition_on(*self.seen, "exact")
@@ -261,6 +265,8 @@ class Model:
             "signal_variance_": np.exp(p["log_heights"][-1]) * scales.y_scale**2,
             "inducing_inputs_": p["inducing"] * scales.X_scale + scales.X_offset,
         }
+        if self.sizes.likelihood == "softmax":
+            out["temperature_"] = self.temperature
         if p["log_noise"].size:
             out["likelihood_"] = "gaussian" if self.law is None else "student_t"
             out["noise_variance_"] = self._noise_variances() * scales.y_scale**2
@@ -348,15 +354,29 @@ class Model:
 
     def probabilities(self, X, workers=ALONE):
         """Class probabilities at rows of X in their own units."""
+        p = self.class_probabilities(self.output, self.scales.inputs(X), workers)
+        if self.temperature != 1.0:
+            with np.errstate(divide="ignore"):  # of a class of probability zero
+                p = softmax(np.log(p) / self.temperature, axis=1)
+        return p
+
+    def class_probabilities(self, output, X, workers=ALONE):
+        """The same at standardised rows, by another output and without the temperature."""
         parts = [
             self.sizes.law.probabilities(
-                *self.output.predict(self.scales.inputs(X[i : i + BLOCK]), workers),
+                *output.predict(X[i : i + BLOCK], workers),
                 self.scales.n_classes,
                 self.noise.nodes,
             )
             for i in range(0, len(X), BLOCK)
         ]
         return np.concatenate(parts)
+
+    def learn_temperature(self, X, Y, weights):
+        """Find how certain class probabilities are to be; rows as in :meth:`condition_on`."""
+        rows, log_p = left_out_log_probabilities(self, X, Y, weights)
+        if len(rows):
+            self.temperature = best_temperature(log_p, Y[rows], weights[rows])
 
     def sample(self, X, generator, n_samples):
         """Joint draws of the function of the first target plus noise, in the units of y."""

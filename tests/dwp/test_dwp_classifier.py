@@ -83,7 +83,7 @@ def test_weights_are_copies(n_classes):
     # Rounding, which twenty steps of training magnify.
     np.testing.assert_allclose(weighted, copied, atol=1e-4)
     plain = quick(max_iter=20).fit(X, y).predict_proba(X)
-    assert np.abs(weighted - plain).max() > 0.05
+    assert np.abs(weighted - plain).max() > 0.03
 
 
 def test_a_single_class_is_certain():

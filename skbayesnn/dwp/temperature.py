@@ -1,0 +1,88 @@
+"""How certain class probabilities are, by rows that the output layer has not seen.
+
+The approximate posterior is too wide or too narrow in places, and the mean over its draws is then
+less or more certain of the classes than the rows are. So predicted probabilities are p_c^(1/T),
+normalised, with one temperature T for all rows. The pseudo-observations are learned without a fifth
+of the rows in turn, given the trained hidden layers, and T makes those rows most probable, where
+log T is normal a priori. The hidden layers have seen them, which matters little: their objective
+rarely overfits. Not in the paper.
+"""
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax
+
+from skbayesnn.dwp.prediction import InducingOutput
+from skbayesnn.dwp.pseudo_observations import start_output
+
+FOLDS = 5
+ENOUGH_ROWS = 1000
+"""Folds are left out in turn until so many rows have been."""
+STD = 0.5
+"""Of log T a priori."""
+LOG_TEMPERATURES = -2.0, 2.0
+
+
+def left_out_log_probabilities(model, X, Y, weights):
+    """Log probabilities of rows of which the output layer was not told.
+
+    Rows with equal inputs are left out together.
+
+    Parameters
+    ----------
+    model : Model
+    X, Y : ndarray of shapes (n, n_inputs) and (n, n_classes)
+        Standardised inputs, and indicators.
+    weights : ndarray of shape (n,)
+
+    Returns
+    -------
+    rows : ndarray of int of shape (n_left_out,)
+    log_p : ndarray of shape (n_left_out, n_classes)
+    """
+    fold = np.unique(X, axis=0, return_inverse=True)[1].ravel() % FOLDS
+    rows, parts = [], []
+    for k in range(FOLDS):
+        others, own = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+        if len(others) == 0 or len(own) == 0 or sum(map(len, rows)) >= ENOUGH_ROWS:
+            continue
+        theta = model.theta.copy()
+        known = X[others], Y[others], weights[others], weights[others].sum()
+        start_output(model.sizes, model.sizes.views(theta), *known, model.generator)
+        output = InducingOutput(model.sizes, theta, model.noise)
+        rows.append(own)
+        parts.append(model.class_probabilities(output, X[own]))
+    if not rows:
+        return np.empty(0, dtype=int), np.empty((0, Y.shape[1]))
+    return np.concatenate(rows), np.log(np.maximum(np.concatenate(parts), 1e-300))
+
+
+def best_temperature(log_p, Y, weights):
+    """The most probable temperature.
+
+    Parameters
+    ----------
+    log_p, Y : ndarray of shape (n, n_classes)
+        Log probabilities, and indicators of the classes.
+    weights : ndarray of shape (n,)
+
+    Returns
+    -------
+    temperature : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.dirichlet(np.ones(3), size=1000)
+    >>> Y = np.array([rng.multinomial(1, row) for row in p])
+    >>> flat = np.sqrt(p) / np.sqrt(p).sum(axis=1, keepdims=True)  # as of a temperature of two
+    >>> round(best_temperature(np.log(flat), Y, np.ones(1000)), 1)
+    0.5
+    """
+
+    def loss(log_temperature):
+        tempered = log_softmax(log_p / np.exp(log_temperature), axis=1)
+        return 0.5 * (log_temperature / STD) ** 2 - weights @ (tempered * Y).sum(axis=1)
+
+    return float(np.exp(minimize_scalar(loss, bounds=LOG_TEMPERATURES, method="bounded").x))
