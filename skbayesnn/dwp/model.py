@@ -373,10 +373,15 @@ class Model:
         return np.concatenate(parts)
 
     def learn_temperature(self, X, Y, weights):
-        """Find how certain class probabilities are to be; rows as in :meth:`condition_on`."""
+        """Find how certain class probabilities are to be; rows as in :meth:`condition_on`.
+
+        The fewer rows there are, the more of them the hidden layers know by heart, and the nearer
+        to one is the temperature.
+        """
         rows, log_p = left_out_log_probabilities(self, X, Y, weights)
         if len(rows):
-            self.temperature = best_temperature(log_p, Y[rows], weights[rows])
+            found = best_temperature(log_p, Y[rows], weights[rows])
+            self.temperature = found ** (1.0 - chance_of_settings(weights, X.shape[1]))
 
     def sample(self, X, generator, n_samples):
         """Joint draws of the function of the first target plus noise, in the units of y."""

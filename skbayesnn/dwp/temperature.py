@@ -4,8 +4,9 @@ The approximate posterior is too wide or too narrow in places, and the mean over
 less or more certain of the classes than the rows are. So predicted probabilities are p_c^(1/T),
 normalised, with one temperature T for all rows. The pseudo-observations are learned without a fifth
 of the rows in turn, given the trained hidden layers, and T makes those rows most probable, where
-log T is normal a priori. The hidden layers have seen them, which matters little: their objective
-rarely overfits. Not in the paper.
+log T is normal a priori. The hidden layers have seen them: with more than some hundred rows that
+matters little, and with fewer T is drawn to one
+(:meth:`skbayesnn.dwp.model.Model.learn_temperature`). Not in the paper.
 """
 
 import numpy as np
