@@ -170,6 +170,7 @@ class DepthInference(Trainable):
 
     def restore(self, state):
         net = self.network
+        net.grow(state[0])  # an undone epoch may have left fewer layers than the best had
         net.shrink(state[0])
         net.theta[:], net.adam.first[:], net.adam.second[:], net.adam.counts[:] = state[1:5]
         self.depth.restore(state[5])

@@ -15,6 +15,21 @@ from toy_tables import spiral, wave
 from skbayesnn._validation import InvalidParameterError
 from skbayesnn.metrics import crps_scorer, log_predictive_density_scorer
 from skbayesnn.udn import UDNClassifier, UDNRegressor
+from skbayesnn.udn.inference import DepthInference
+
+
+def test_the_best_parameters_are_put_back_where_an_undone_epoch_left_fewer_layers():
+    X, y = wave(60)
+    model = UDNRegressor(random_state=0)
+    model._initialise(X.shape[1], 60, model._law(1))
+    network = model._network
+    inference = DepthInference(network, model._depth, X, y[:, None], np.ones(60), 50)
+    network.grow(6)
+    best, theta = inference.state(), network.theta.copy()
+    network.shrink(2)
+    inference.restore(best)
+    assert network.depth == 6
+    np.testing.assert_array_equal(network.theta, theta)
 
 
 def test_depth_grows_with_difficulty():
