@@ -367,6 +367,8 @@ class SIPBase:
         }
 
     def _warn_if_the_prior_was_left(self):
+        if not self.divergence_curve_:
+            return  # every epoch was undone
         divergence = self.divergence_curve_[-1]
         if self.kl_weight > 0 and not divergence < self.n_samples_seen_:
             warn_user(
