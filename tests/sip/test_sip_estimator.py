@@ -127,6 +127,9 @@ def test_samples_are_joint_functions(fitted):
     np.testing.assert_allclose(f[0], f[1], rtol=1e-12)
     np.testing.assert_array_equal(f, model.sample_prior(X, 50, random_state=0))
     assert not np.array_equal(f, model.sample_prior(X, 50, random_state=1))
+    for sample in (model.sample_y, model.sample_prior):
+        with pytest.raises(ValueError, match=r"n_samples must be a positive int. Got 0"):
+            sample(X, 0)
 
 
 def test_units_of_y():
