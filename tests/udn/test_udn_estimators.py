@@ -287,6 +287,12 @@ def test_class_weight_moves_the_boundary():
     assert recalls[0] < recalls[1] <= recalls[2]
 
 
+@pytest.mark.parametrize("weights", [{0: -1.0}, {0: np.nan}, {0: "2"}, {0: 0.0, 1: 0.0}])
+def test_class_weights_that_are_none_are_refused(weights):
+    with pytest.raises(InvalidParameterError, match="'class_weight' parameter"):
+        UDNClassifier(class_weight=weights).fit([[0.0], [1.0]], [0, 1])
+
+
 def test_callbacks_see_every_epoch_and_can_stop():
     X, y = wave(60)
     stop, monitor = StopAfter(7), ScoringMonitor(scoring="r2")
