@@ -200,6 +200,9 @@ def test_inducing_inputs_that_start_at_one_point():
     assert model.score(*wave(seed=7)) > 0.9
     with pytest.raises(ValueError, match="2 instead"):
         SIPRegressor(inducing_inputs=np.zeros((3, 2))).fit(X, y)
+    for start in (np.zeros(3), [[np.nan]], [["a"]], {}):
+        with pytest.raises(ValueError, match=r"'inducing_inputs' parameter .* \(n_inducing, 1\)"):
+            SIPRegressor(inducing_inputs=start).fit(X, y)
 
 
 @pytest.fixture(scope="module")
