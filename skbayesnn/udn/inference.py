@@ -97,6 +97,8 @@ class DepthInference(Trainable):
         self.law = network.architecture.likelihood
         network.learn_noise(held_out is None and noise is None)
         network.grow(depth.support)
+        # A narrow prior makes the start expensive for few rows, which is no divergence.
+        self.loss_limit += network.divergence(depth.support).max() / self.n_total
 
     def weighting(self):
         """Weights of the depths in use, for the trunk and for the heads.

@@ -293,6 +293,15 @@ def test_class_weights_that_are_none_are_refused(weights):
         UDNClassifier(class_weight=weights).fit([[0.0], [1.0]], [0, 1])
 
 
+@pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("model", [UDNClassifier, UDNRegressor])
+def test_a_narrow_prior_is_no_divergence(model):
+    X, y = wave(20)
+    model = model(weight_scale=1e-3, max_iter=5, n_networks=1, random_state=0).fit(X, y > 0)
+    assert model.loss_curve_[0] > 1e4
+    assert np.isfinite(model.predict(X)).all()
+
+
 def test_callbacks_see_every_epoch_and_can_stop():
     X, y = wave(60)
     stop, monitor = StopAfter(7), ScoringMonitor(scoring="r2")
