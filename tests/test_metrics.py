@@ -1,6 +1,7 @@
 """Scores against their definitions, and scorers where scikit-learn uses them."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -243,6 +244,8 @@ def test_scorers_pickle_and_say_what_they_are():
     for scorer in SCORERS.values():
         assert pickle.loads(pickle.dumps(scorer)) == scorer
     assert repr(metrics.crps_scorer) == "DistributionScorer(row_score=crps, sign=-1)"
+    nameless = metrics.DistributionScorer(partial(PredictiveMixture.crps))
+    assert repr(nameless).startswith("DistributionScorer(row_score=functools.partial(")
 
 
 @pytest.mark.parametrize("routing", [False, True])

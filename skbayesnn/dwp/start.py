@@ -169,7 +169,7 @@ def pass_through(sizes, parameters, k, inputs, target, noise):
     if d < target.shape[1]:  # as much of the Gram matrix as the rank can hold
         u, s, _ = np.linalg.svd(target, full_matrices=False)
         target = u[:, :d] * s[:d]
-    observed[:, :d] = target[:, :d]
+    observed[:, : target.shape[1]] = target  # few rows have fewer singular vectors than the rank
     if a.own_scale:
         parameters[f"scale_base_{k}"][:] = factor
         parameters[f"scale_{k}"][:] = np.eye(a.n_inducing)

@@ -86,7 +86,9 @@ class DistributionScorer(_Scorer):
         return self.sign * weighted_mean(score_rows(predicted, self.row_score, X, y), sample_weight)
 
     def __repr__(self):
-        return f"DistributionScorer(row_score={self.row_score.__name__}, sign={self.sign})"
+        # A partial function has no name.
+        name = getattr(self.row_score, "__name__", repr(self.row_score))
+        return f"DistributionScorer(row_score={name}, sign={self.sign})"
 
 
 @dataclass(frozen=True)

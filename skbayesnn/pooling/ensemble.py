@@ -26,7 +26,7 @@ from skbayesnn._validation import (
 from skbayesnn.base import POINT_ESTIMATES
 from skbayesnn.pooling.laws import MemberLaw
 from skbayesnn.pooling.linear_pool import LinearPoolMixin
-from skbayesnn.training.members import final_step, fit_side_by_side, with_seed
+from skbayesnn.training.members import final_step, fit_side_by_side, is_estimator, with_seed
 
 
 def _can_go_on(ensemble):
@@ -122,9 +122,8 @@ class EnsembleRegressor(
         super()._check_parameters(
             n_estimators=[positive(Integral)], point_estimate=[*POINT_ESTIMATES, Options((None,))]
         )
-        if not is_regressor(self.estimator) or not hasattr(
-            final_step(self.estimator), "predict_distribution"
-        ):
+        good = is_estimator(self.estimator) and is_regressor(self.estimator)
+        if not good or not hasattr(final_step(self.estimator), "predict_distribution"):
             raise InvalidParameterError(
                 "The 'estimator' parameter of EnsembleRegressor must be a regressor of skbayesnn "
                 f"or a pipeline that ends in one. Got {self.estimator!r} instead."

@@ -10,6 +10,7 @@ from skbayesnn._validation import (
     BOOLEAN,
     N_JOBS,
     Interval,
+    InvalidParameterError,
     Options,
     check_parameters,
     check_sample_weight,
@@ -137,7 +138,14 @@ class SIPBase:
 
     def _start_inducing(self, X, scaled, generator):
         if self.inducing_inputs is not None:
-            Z = check_array(self.inducing_inputs, dtype=np.float64, input_name="inducing_inputs")
+            try:
+                Z = check_array(self.inducing_inputs, dtype=np.float64)
+            except (TypeError, ValueError) as error:
+                # It would read as an error about X.
+                raise InvalidParameterError(
+                    f"The 'inducing_inputs' parameter of {type(self).__name__} must be None or an "
+                    f"array of shape (n_inducing, {X.shape[1]}). {error}"
+                ) from error
             if Z.shape[1] != X.shape[1]:
                 raise ValueError(
                     f"inducing_inputs must have the {X.shape[1]} features of X. "
@@ -367,6 +375,8 @@ class SIPBase:
         }
 
     def _warn_if_the_prior_was_left(self):
+        if not self.divergence_curve_:
+            return  # every epoch was undone
         divergence = self.divergence_curve_[-1]
         if self.kl_weight > 0 and not divergence < self.n_samples_seen_:
             warn_user(

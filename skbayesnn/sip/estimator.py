@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, FloatArray, Schedule, Seed
-from skbayesnn._validation import within_limits
+from skbayesnn._validation import check_n_samples, within_limits
 from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.threads import one_blas_thread
@@ -468,9 +468,10 @@ class SIPRegressor(
         Raises
         ------
         ValueError
-            If the model has several targets.
+            If the model has several targets, or if ``n_samples`` is no positive integer.
         """
         self._refuse_several_targets("sample_y")
+        check_n_samples(n_samples)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         if hasattr(self, "estimators_"):
             return self._functions_of_members("sample_y", X, n_samples, random_state)
@@ -503,9 +504,10 @@ class SIPRegressor(
         ------
         ValueError
             If the model has several targets: call the method of a member of ``estimators_``
-            instead.
+            instead; or if ``n_samples`` is no positive integer.
         """
         self._refuse_several_targets("sample_prior")
+        check_n_samples(n_samples)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         if hasattr(self, "estimators_"):
             return self._functions_of_members("sample_prior", X, n_samples, random_state)

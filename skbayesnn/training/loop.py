@@ -343,6 +343,10 @@ def train(
         waited = record.n_epochs - held.best[2] if held.best else 0
         if record.stopped_by_callback or (early_stopping and waited >= patience):
             break
+    if early_stopping and held.best is None:
+        # No epoch was scored, for example because all were undone: what is left has a score.
+        score = held.look(record.n_epochs)
+        record.scores += [] if score is None else [score]
     if early_stopping and held.best is not None:
         record.best_epoch = held.put_back()
     if record.rate_cuts:

@@ -177,7 +177,7 @@ def hold_out(n_rows, fraction, generator, classes=None, at_most=None, groups=Non
     ----------
     n_rows : int
     fraction : float
-        Part to hold out; at least one row.
+        Part to hold out; at least one row, and not all.
     generator : numpy.random.Generator
     classes : ndarray of shape (n_rows,) or None, default=None
         Class numbers, to be spread evenly; every class keeps a row to train on.
@@ -201,13 +201,13 @@ def hold_out(n_rows, fraction, generator, classes=None, at_most=None, groups=Non
         classes = None if classes is None else classes[first]
         held = np.isin(groups, hold_out(n_groups, fraction, generator, classes, at_most)[1])
         return np.flatnonzero(~held), np.flatnonzero(held)
-    n_held_out = max(1, round(fraction * n_rows))
-    n_held_out = n_held_out if at_most is None else min(n_held_out, at_most)
-    if n_rows - n_held_out < 1:
+    if n_rows < 2:
         raise ValueError(
             "early_stopping needs at least 2 samples to hold one out, got "
             f"n_samples={n_rows}. Set early_stopping=False."
         )
+    n_held_out = min(max(1, round(fraction * n_rows)), n_rows - 1)
+    n_held_out = n_held_out if at_most is None else min(n_held_out, at_most)
     seed = int(generator.integers(2**31))
     if classes is not None:
         counts = np.bincount(classes)

@@ -1,7 +1,7 @@
 """What the two estimators share: from parameters and arrays to a trained network."""
 
 from dataclasses import replace
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from skbayesnn._validation import (
     BOOLEAN,
     N_JOBS,
+    Interval,
     InvalidParameterError,
     Options,
     check_sample_weight,
@@ -72,13 +73,17 @@ class Callable:
 
 
 class Mapping:
-    """A dictionary."""
+    """A dictionary of weights, of which some are above zero."""
 
     def __contains__(self, value):
-        return isinstance(value, dict)
+        if not isinstance(value, dict):
+            return False
+        weights = value.values()
+        allowed = Interval(Real, 0.0, None, "left")
+        return all(w in allowed for w in weights) and (not value or any(w > 0 for w in weights))
 
     def __str__(self):
-        return "a dict of class to weight"
+        return "a dict of class to weight (not negative, and not all 0)"
 
 
 CONSTRAINTS = {

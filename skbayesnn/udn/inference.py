@@ -97,6 +97,8 @@ class DepthInference(Trainable):
         self.law = network.architecture.likelihood
         network.learn_noise(held_out is None and noise is None)
         network.grow(depth.support)
+        # A narrow prior makes the start expensive for few rows, which is no divergence.
+        self.loss_limit += network.divergence(depth.support).max() / self.n_total
 
     def weighting(self):
         """Weights of the depths in use, for the trunk and for the heads.
@@ -170,6 +172,7 @@ class DepthInference(Trainable):
 
     def restore(self, state):
         net = self.network
+        net.grow(state[0])  # an undone epoch may have left fewer layers than the best had
         net.shrink(state[0])
         net.theta[:], net.adam.first[:], net.adam.second[:], net.adam.counts[:] = state[1:5]
         self.depth.restore(state[5])

@@ -114,6 +114,12 @@ def test_depths_and_posteriors(posterior, n_layers):
     assert model.score(X, y) > 0.9
 
 
+def test_fewer_inducing_points_than_features():
+    X, y = np.random.default_rng(0).normal(size=(2, 20, 5))
+    model = quick(posterior="dgp", n_inducing=2, degrees_of_freedom=3, max_iter=2).fit(X, y[:, 0])
+    assert model.hidden_length_scales_.shape == (2,)
+
+
 def test_several_targets():
     X, y = wave()
     Y = np.column_stack([y, -3 * y])

@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skbayesnn import EnsembleRegressor, SIPRegressor, UDNRegressor
+from skbayesnn._validation import InvalidParameterError
 from skbayesnn.predictive import PredictiveMixture, linear_pool
 
 MEMBER = UDNRegressor(max_iter=10)
@@ -169,6 +170,12 @@ def test_callbacks_see_the_members():
     counter = Counter()
     EnsembleRegressor(MEMBER, n_estimators=3).set_callbacks(counter).fit(X, y)
     assert counter.names.count("member") == 3
+
+
+@pytest.mark.parametrize("estimator", [None, SIPRegressor, "SIPRegressor"])
+def test_what_is_no_estimator_is_refused_by_name(estimator):
+    with pytest.raises(InvalidParameterError, match=r"'estimator' parameter .* must be a regress"):
+        EnsembleRegressor(estimator).fit(*data())
 
 
 def test_an_estimator_without_distributions_is_refused():

@@ -127,6 +127,9 @@ def test_samples_are_joint_functions(fitted):
     np.testing.assert_allclose(f[0], f[1], rtol=1e-12)
     np.testing.assert_array_equal(f, model.sample_prior(X, 50, random_state=0))
     assert not np.array_equal(f, model.sample_prior(X, 50, random_state=1))
+    for sample in (model.sample_y, model.sample_prior):
+        with pytest.raises(ValueError, match=r"n_samples must be a positive int. Got 0"):
+            sample(X, 0)
 
 
 def test_units_of_y():
@@ -197,6 +200,9 @@ def test_inducing_inputs_that_start_at_one_point():
     assert model.score(*wave(seed=7)) > 0.9
     with pytest.raises(ValueError, match="2 instead"):
         SIPRegressor(inducing_inputs=np.zeros((3, 2))).fit(X, y)
+    for start in (np.zeros(3), [[np.nan]], [["a"]], {}):
+        with pytest.raises(ValueError, match=r"'inducing_inputs' parameter .* \(n_inducing, 1\)"):
+            SIPRegressor(inducing_inputs=start).fit(X, y)
 
 
 @pytest.fixture(scope="module")

@@ -55,6 +55,11 @@ def test_diverging_rate_recovers_or_names_the_cause():
     assert np.isfinite(model.predict(X)).all()
     with pytest.raises(FloatingPointError, match="learning_rate"):
         SIPRegressor(**SMALL, learning_rate=1e30, max_iter=20, random_state=0).fit(X, y)
+    # With few epochs there are more cuts left than epochs to undo.
+    with pytest.warns(ConvergenceWarning, match="made training diverge"):
+        model = SIPRegressor(**SMALL, learning_rate=1e30, max_iter=2, random_state=0).fit(X, y)
+    assert model.divergence_curve_ == []
+    assert np.isfinite(model.predict(X)).all()
 
 
 @pytest.mark.parametrize(

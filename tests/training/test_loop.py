@@ -114,6 +114,18 @@ def test_divergence_is_recovered_from():
     np.testing.assert_allclose(model.theta, np.linalg.lstsq(X, y)[0], atol=0.05)
 
 
+def test_training_whose_every_epoch_was_undone_has_a_best_epoch():
+    model = overfitting()
+    model.loss_limit = -1.0  # that no loss is below
+    start = model.theta.copy()
+    with pytest.warns(ConvergenceWarning, match="it was cut to"):
+        record = train(model, **options(n_epochs=2, early_stopping=True))
+    assert record.losses == []
+    assert record.best_epoch == 2
+    assert record.scores == [model.held_out_log_densities().mean()]
+    np.testing.assert_array_equal(model.theta, start)
+
+
 def test_what_cannot_be_recovered_is_named():
     class Broken(Line):
         def loss_and_gradient(self, rows):

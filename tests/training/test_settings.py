@@ -59,6 +59,12 @@ def test_one_row_cannot_be_held_out_and_trained_on():
         hold_out(1, 0.1, np.random.default_rng(0))
 
 
+@pytest.mark.parametrize("n", [2, 3, 10])
+def test_a_large_fraction_leaves_a_row_to_train_on(n):
+    train, other = hold_out(n, 0.99, np.random.default_rng(0))
+    assert (len(train), len(other)) == (1, n - 1)
+
+
 def test_copies_stay_on_one_side():
     rng = np.random.default_rng(0)
     rows = rng.permutation(np.repeat(np.arange(60), 3))

@@ -15,6 +15,21 @@ from toy_tables import spiral, wave
 from skbayesnn._validation import InvalidParameterError
 from skbayesnn.metrics import crps_scorer, log_predictive_density_scorer
 from skbayesnn.udn import UDNClassifier, UDNRegressor
+from skbayesnn.udn.inference import DepthInference
+
+
+def test_the_best_parameters_are_put_back_where_an_undone_epoch_left_fewer_layers():
+    X, y = wave(60)
+    model = UDNRegressor(random_state=0)
+    model._initialise(X.shape[1], 60, model._law(1))
+    network = model._network
+    inference = DepthInference(network, model._depth, X, y[:, None], np.ones(60), 50)
+    network.grow(6)
+    best, theta = inference.state(), network.theta.copy()
+    network.shrink(2)
+    inference.restore(best)
+    assert network.depth == 6
+    np.testing.assert_array_equal(network.theta, theta)
 
 
 def test_depth_grows_with_difficulty():
@@ -270,6 +285,21 @@ def test_class_weight_moves_the_boundary():
         model = UDNClassifier(max_iter=60, class_weight=weight, random_state=0).fit(X, y)
         recalls.append(np.mean(model.predict(X)[y == 1] == 1))
     assert recalls[0] < recalls[1] <= recalls[2]
+
+
+@pytest.mark.parametrize("weights", [{0: -1.0}, {0: np.nan}, {0: "2"}, {0: 0.0, 1: 0.0}])
+def test_class_weights_that_are_none_are_refused(weights):
+    with pytest.raises(InvalidParameterError, match="'class_weight' parameter"):
+        UDNClassifier(class_weight=weights).fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("model", [UDNClassifier, UDNRegressor])
+def test_a_narrow_prior_is_no_divergence(model):
+    X, y = wave(20)
+    model = model(weight_scale=1e-3, max_iter=5, n_networks=1, random_state=0).fit(X, y > 0)
+    assert model.loss_curve_[0] > 1e4
+    assert np.isfinite(model.predict(X)).all()
 
 
 def test_callbacks_see_every_epoch_and_can_stop():
