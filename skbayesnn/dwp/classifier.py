@@ -116,9 +116,10 @@ class DeepWishartClassifier(
         Prior variance of the log odds: of the second of two classes, or of each of several.
     temperature_ : float
         Factor that the logits are divided by, which are the logarithms of averaged probabilities:
-        the most probable value for rows that the output layer was not told of, and nearer to one
-        with n < max(100, 2 p) rows of p inputs: this value to the power n / max(100, 2 p). With a
-        factor below one, predictions are more certain than the posterior.
+        the value nearest to one that is within a standard error of the most probable for rows that
+        the output layer was not told of. With n < max(100, 2 p) rows of p inputs it is this value
+        to the power n / max(100, 2 p). With a factor below one, predictions are more certain than
+        the posterior.
     inducing_inputs_ : ndarray of shape (n_inducing, `n_features_in_`)
         Positions of the inducing inputs after training, in the units of X.
     n_iter_ : int

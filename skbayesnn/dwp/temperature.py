@@ -3,14 +3,16 @@
 The approximate posterior is too wide or too narrow in places, and the mean over its draws is then
 less or more certain of the classes than the rows are. So predicted probabilities are p_c^(1/T),
 normalised, with one temperature T for all rows. The pseudo-observations are learned without a fifth
-of the rows in turn, given the trained hidden layers, and T makes those rows most probable, where
-log T is normal a priori. The hidden layers have seen them: with more than some hundred rows that
+of the rows in turn, given the trained hidden layers, and T is the value nearest to one that is
+within a standard error of the one that makes those rows most probable, where log T is normal a
+priori: a temperature that is too low costs more, by a few certain errors, than one that is too
+high. The hidden layers have seen them: with more than some hundred rows that
 matters little, and with fewer T is drawn to one
 (:meth:`skbayesnn.dwp.model.Model.learn_temperature`). Not in the paper.
 """
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+from scipy.optimize import brentq, minimize_scalar
 from scipy.special import log_softmax
 
 from skbayesnn.dwp.prediction import InducingOutput
@@ -19,9 +21,11 @@ from skbayesnn.dwp.pseudo_observations import start_output
 FOLDS = 5
 ENOUGH_ROWS = 1000
 """Folds are left out in turn until so many rows have been."""
-STD = 0.5
+STD = 0.25
 """Of log T a priori."""
 LOG_TEMPERATURES = -2.0, 2.0
+STANDARD_ERROR = 0.5
+"""Nats by which the log posterior density falls within a standard error."""
 
 
 def left_out_log_probabilities(model, X, Y, weights):
@@ -59,7 +63,7 @@ def left_out_log_probabilities(model, X, Y, weights):
 
 
 def best_temperature(log_p, Y, weights):
-    """The most probable temperature.
+    """The temperature nearest to one that is within a standard error of the most probable.
 
     Parameters
     ----------
@@ -86,4 +90,8 @@ def best_temperature(log_p, Y, weights):
         tempered = log_softmax(log_p / np.exp(log_temperature), axis=1)
         return 0.5 * (log_temperature / STD) ** 2 - weights @ (tempered * Y).sum(axis=1)
 
-    return float(np.exp(minimize_scalar(loss, bounds=LOG_TEMPERATURES, method="bounded").x))
+    best = minimize_scalar(loss, bounds=LOG_TEMPERATURES, method="bounded")
+    limit = best.fun + STANDARD_ERROR
+    if loss(0.0) <= limit:
+        return 1.0
+    return float(np.exp(brentq(lambda t: loss(t) - limit, *sorted((0.0, best.x)))))

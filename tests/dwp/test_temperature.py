@@ -7,7 +7,12 @@ from scipy.stats import norm
 from sklearn.metrics import log_loss
 
 from skbayesnn import DeepWishartClassifier
-from skbayesnn.dwp.temperature import STD, best_temperature, left_out_log_probabilities
+from skbayesnn.dwp.temperature import (
+    STANDARD_ERROR,
+    STD,
+    best_temperature,
+    left_out_log_probabilities,
+)
 
 
 def quick(**options):
@@ -24,7 +29,7 @@ def table(n, seed, n_classes=3, noise=0.0):
 
 
 @pytest.mark.parametrize("n", [0, 7, 300])
-def test_temperature_is_the_most_probable(n):
+def test_temperature_is_the_nearest_to_one_that_is_probable(n):
     rng = np.random.default_rng(n)
     log_p = log_softmax(rng.normal(size=(n, 3)), axis=1)
     codes, weights = rng.integers(3, size=n), rng.integers(1, 4, size=n)
@@ -35,9 +40,11 @@ def test_temperature_is_the_most_probable(n):
         return weights @ own + norm.logpdf(np.log(t), scale=STD)
 
     grid = np.exp(np.linspace(-2.0, 2.0, 401))
-    best = grid[np.argmax([log_posterior(t) for t in grid])]
+    values = np.array([log_posterior(t) for t in grid])
+    near = grid[values > values.max() - STANDARD_ERROR]
+    best = near[np.argmin(np.abs(np.log(near)))]
     assert found == pytest.approx(best, rel=0.01)  # the step of the grid
-    assert n or found == pytest.approx(1.0, abs=1e-4)
+    assert n > 7 or found == 1.0  # too few to say anything
 
 
 def test_probabilities_have_the_temperature():
