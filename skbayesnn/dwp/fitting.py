@@ -55,6 +55,7 @@ class Training:
         self.n_samples_seen_ = number(rows[2].sum())
         self._adam = None  # a stream that goes on from here starts with fresh moments
         with Workers(self.n_jobs) as workers:
+            self._model.drop_draws(workers)
             if held_out is not None:
                 self._model.condition_on(*everything, plan.output, workers)
             elif plan.output == "sparse":

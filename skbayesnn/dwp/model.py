@@ -1,42 +1,42 @@
-"""What training makes: parameters, the rows that predictions condition on, and predictions."""
+"""What training makes: parameters, and the rows and laws that predictions condition on."""
 
 import copy
 
 import numpy as np
-from scipy.special import softmax
 
 from skbayesnn.dwp.copies import KnownRows
 from skbayesnn.dwp.elsewhere import Elsewhere
 from skbayesnn.dwp.few_rows import SettingsOutput, chance_of_settings
 from skbayesnn.dwp.likelihoods import PREDICTION_NODES, TRAINING_NODES
+from skbayesnn.dwp.mixtures import Predictions
 from skbayesnn.dwp.noise import (
     FEWER_DRAWS,
     LAST_DRAWS,
     LAST_ROUNDS,
-    MOST_GROUPS,
     START_ROWS,
     fewer,
     some_rows,
 )
 from skbayesnn.dwp.plan import SPARSE_ROWS
-from skbayesnn.dwp.prediction import BLOCK, ExactOutput, InducingOutput
+from skbayesnn.dwp.prediction import ExactOutput, InducingOutput
 from skbayesnn.dwp.pseudo_observations import start_output
 from skbayesnn.dwp.sizes import LayerSizes, draw_noise
 from skbayesnn.dwp.sparse_output import SparseOutput
 from skbayesnn.dwp.start import start
 from skbayesnn.dwp.temperature import best_temperature, left_out_log_probabilities
-from skbayesnn.dwp.width import GIVEN, NO_NOISE, best_width
+from skbayesnn.dwp.width import NO_NOISE, best_width
 from skbayesnn.gaussian_process.learned_noise import choose_law
-from skbayesnn.gaussian_process.stand_ins import seen_through, with_noise
+from skbayesnn.gaussian_process.stand_ins import seen_through
 from skbayesnn.numerics.workers import ALONE
-from skbayesnn.predictive import PredictiveMixture, linear_pool
-from skbayesnn.training.unseen import draws_where_unseen, where_unseen
 
+LITTLE_NOISE, MOST_LOSS = 0.01, 1.0
+"""Noise variance of standardised targets from which on all draws of the hidden layers are good, and
+nats a row by which the log evidence of a good one may be below that of the best."""
 MOST_FREEDOM = 20
 """Degrees of freedom at most where they are not given: of a hundred inputs few matter."""
 
 
-class Model:
+class Model(Predictions):
     """A deep Wishart process for standardised data, from its start on.
 
     Parameters
@@ -144,13 +144,50 @@ class Model:
             start_output(self.sizes, self.parameters, *rows, self.generator)
             self.kind, self.rows = InducingOutput, ()
 
+    @property
+    def _layers_can_fail(self):
+        """Whether there are hidden layers of which a draw can make the rows next to impossible."""
+        noise = np.exp(self.parameters["log_noise"]) / self.unit * self.mean_noise
+        return self.kind is ExactOutput and self.sizes.n_layers > 0 and noise.min() < LITTLE_NOISE
+
+    def _log_evidences(self, n_draws, workers):
+        output = self._make_output()
+        return np.array(workers.map(output.log_evidence, min(n_draws, output.n_draws)))
+
+    def drop_draws(self, workers=ALONE):
+        """Take others for draws of the hidden layers under which the rows are next to impossible.
+
+        With next to no noise, a draw that maps unlike rows to nearly the same features gives the
+        function any values between them, and a few such draws would be most of the predicted mean.
+        """
+        if not self._layers_can_fail:
+            return
+        logs = self._log_evidences(self.noise.uniform.shape[1], workers)
+        good = np.flatnonzero(logs > logs.max() - MOST_LOSS * self.rows[2].sum())
+        if len(good) < len(logs):
+            self.noise = self.noise.take(np.resize(good, len(logs)))
+
     def learn_noise(self, X, Y, weights, workers=ALONE):
         """Choose and learn the law of the noise, and see these rows accordingly.
 
-        Parameters are as in :meth:`condition_on`, which has seen the same rows.
+        Parameters are as in :meth:`condition_on`, which has seen the same rows. What training had
+        stays where the rows are next to impossible with the new law: the rows that are left out
+        ask for no noise if the function is unsure there, and the layers may need it.
         """
         if self.laws == "gaussian":
             return
+        before, checked = copy.copy(self), self._layers_can_fail
+        log_noise = self.parameters["log_noise"].copy()
+        if checked:
+            known = np.median(self._log_evidences(LAST_DRAWS, workers))
+        self._learn_law(X, Y, weights, workers)
+        if checked:
+            lost = known - np.median(self._log_evidences(LAST_DRAWS, workers))
+            if lost > MOST_LOSS * weights.sum():
+                vars(self).update(vars(before))
+                self.parameters["log_noise"][:] = log_noise
+
+    def _learn_law(self, X, Y, weights, workers):
         shape, wider = None, None
         some = some_rows(len(X), self.generator)
         n_draws = LAST_DRAWS if len(some) == len(X) else FEWER_DRAWS
@@ -196,6 +233,17 @@ class Model:
             means, variances = output.left_out(output.n_draws, workers)
             noise = float(np.exp(log_noise[0]))
             self.width = best_width(Y[:, 0] - means, variances, noise, weights)
+
+    def learn_temperature(self, X, Y, weights):
+        """Find how certain class probabilities are to be; rows as in :meth:`condition_on`.
+
+        The fewer rows there are, the more of them the hidden layers know by heart, and the nearer
+        to one is the temperature.
+        """
+        rows, log_p = left_out_log_probabilities(self, X, Y, weights)
+        if len(rows):
+            found = best_temperature(log_p, Y[rows], weights[rows])
+            self.temperature = found ** (1.0 - chance_of_settings(weights, X.shape[1]))
 
     def _noise_beside(self, given, variance):
         """Noise variance that training found, over that of rows left out of the output.
@@ -278,138 +326,3 @@ class Model:
         if self.width is not None:
             return variances * self.width.noise_factor
         return variances if self.law is None else variances / self.unit * self.mean_noise
-
-    def mixtures(self, X, workers=ALONE):
-        """Predictive mixtures, one a target, at rows of X in their own units."""
-        X = self.scales.inputs(X)
-        moments = self.output.predict(X, workers)
-        at = moments[0][:, 0].mean(axis=0)
-        if self.law is None:
-            noises = np.tile(np.exp(self.parameters["log_noise"]), (len(moments[0]), 1))
-            mixtures = self._with_width(self.width, *moments, noises)
-        else:
-            mixtures = [self._with_noise(X, at, *(part[:, 0] for part in moments))]
-        chance, gaussians = self._elsewhere(X)
-        mixtures = [where_unseen(m, chance, gaussians, t) for t, m in enumerate(mixtures)]
-        if self.settings is not None:
-            mixtures = self._with_settings(X, mixtures, at)
-        if self.known is not None:
-            mixtures = self.known.pool(X, mixtures, self.scales.y_offset, self.scales.y_scale)
-        return mixtures
-
-    def _with_settings(self, X, mixtures, at):
-        """Pools with what the draws of all settings predict; X is standardised."""
-        moments, noises = self.settings.functions(X), np.exp(self.settings.log_noise)
-        if self.law is None:
-            # All draws, which differ more than those of hidden layers.
-            n_groups = MOST_GROUPS if self.settings.width else len(noises)
-            others = self._with_width(self.settings.width, *moments, noises, n_groups)
-        else:
-            own = (part[:, 0] for part in moments)
-            others = [self._with_noise(X, at, *own, noises[:, 0])]
-        shares = [1.0 - self.chance, self.chance]
-        return [linear_pool(both, shares) for both in zip(mixtures, others, strict=True)]
-
-    def _with_width(self, width, means, variances, noises, n_groups=MOST_GROUPS):
-        """Mixtures with Gaussian noise, one a target, in the units of y.
-
-        Parameters
-        ----------
-        width : Width or None
-        means, variances : ndarray of shape (n_draws, n_targets, n)
-        noises : ndarray of shape (n_draws, n_targets)
-        n_groups : int
-            Of draws.
-        """
-        width, parts = width or GIVEN, []
-        for t in range(means.shape[1]):
-            gaussians = width.law(means[:, t], variances[:, t], noises[:, t], n_groups)
-            parts.append(self._in_units(gaussians, t))
-        return parts
-
-    def _with_noise(self, X, at, means, variances, units=None):
-        """Mixture of a function's draws and the noise, in the units of y."""
-        if units is None:
-            means, variances = fewer(means, variances, MOST_GROUPS)
-            units = np.exp(self.parameters["log_noise"])
-        factors = np.broadcast_to(units / self.unit, len(means))
-        return self._in_units(with_noise(self.law, X, at, means, variances, factors))
-
-    def _in_units(self, gaussians, target=0):
-        known = PredictiveMixture(*gaussians)
-        offset, scale = self.scales.y_offset[target], self.scales.y_scale[target]
-        return known.scaled(float(offset), float(scale))
-
-    def _elsewhere(self, X):
-        """Where no row is near, and the law there, in the units of y; X is standardised."""
-        if self.elsewhere is None:
-            return np.zeros(len(X)), None
-        length_scales = self.parameters["log_length_scales"]
-        chance, gaussians = self.elsewhere(X, self.output, length_scales)
-        if gaussians is not None:
-            shares, means, variances = gaussians
-            offset, scale = self.scales.y_offset[:, None], self.scales.y_scale[:, None]
-            gaussians = shares, offset + scale * means, scale**2 * variances
-        return chance, gaussians
-
-    def probabilities(self, X, workers=ALONE):
-        """Class probabilities at rows of X in their own units."""
-        p = self.class_probabilities(self.output, self.scales.inputs(X), workers)
-        if self.temperature != 1.0:
-            with np.errstate(divide="ignore"):  # of a class of probability zero
-                p = softmax(np.log(p) / self.temperature, axis=1)
-        return p
-
-    def class_probabilities(self, output, X, workers=ALONE):
-        """The same at standardised rows, by another output and without the temperature."""
-        parts = [
-            self.sizes.law.probabilities(
-                *output.predict(X[i : i + BLOCK], workers),
-                self.scales.n_classes,
-                self.noise.nodes,
-            )
-            for i in range(0, len(X), BLOCK)
-        ]
-        return np.concatenate(parts)
-
-    def learn_temperature(self, X, Y, weights):
-        """Find how certain class probabilities are to be; rows as in :meth:`condition_on`.
-
-        The fewer rows there are, the more of them the hidden layers know by heart, and the nearer
-        to one is the temperature.
-        """
-        rows, log_p = left_out_log_probabilities(self, X, Y, weights)
-        if len(rows):
-            found = best_temperature(log_p, Y[rows], weights[rows])
-            self.temperature = found ** (1.0 - chance_of_settings(weights, X.shape[1]))
-
-    def sample(self, X, generator, n_samples):
-        """Joint draws of the function of the first target plus noise, in the units of y."""
-        X = self.scales.inputs(X)
-        draws = self.output.sample(X, generator, n_samples)
-        at = self.output.predict(X)[0][:, 0].mean(axis=0)
-        units = np.full(n_samples, np.exp(self.parameters["log_noise"][0]))
-        draws = self._with_drawn_noise(X, at, draws, at, units, self.width, generator)
-        location, scale = self.scales.y_offset[0], self.scales.y_scale[0]
-        draws = draws * scale + location
-        draws_where_unseen(draws, *self._elsewhere(X), generator)
-        if self.settings is not None:
-            others = np.flatnonzero(generator.random(n_samples) < self.chance)
-            drawn, units = self.settings.sample(X, generator, len(others))
-            own = self.settings.functions(X)[0][:, 0].mean(axis=0)
-            width = self.settings.width
-            drawn = self._with_drawn_noise(X, at, drawn, own, units, width, generator)
-            draws[:, others] = drawn * scale + location
-        if self.known is not None:
-            self.known.replace(X, draws, location, scale, generator)
-        return draws
-
-    def _with_drawn_noise(self, X, at, draws, means, units, width, generator):
-        """Functions of these means plus noise, so many units a column; standardised.
-
-        The scale of noise that is not Gaussian may depend on ``at``.
-        """
-        if self.law is None:
-            return (width or GIVEN).draws(draws, means, units, generator)
-        noise = self.law.sample(X, at, draws.shape[1], generator)
-        return draws + np.sqrt(units / self.unit) * noise

@@ -7,13 +7,13 @@ draw of the hidden layers, and ``sample(X, …)`` with draws of the function at 
 import copy
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import LinAlgError, lapack
 
 from skbayesnn._validation import check_joint_rows
 from skbayesnn.dwp.objective import predict
 from skbayesnn.dwp.passes import Pass
 from skbayesnn.gaussian_process.conditioned import one_copy_left_out
-from skbayesnn.gaussian_process.evidence import JITTER
+from skbayesnn.gaussian_process.evidence import JITTER, evidence
 from skbayesnn.gaussian_process.factors import cholesky, inverse, warn_of_jitter
 from skbayesnn.gaussian_process.kernels import squared_exponential
 from skbayesnn.numerics.workers import ALONE
@@ -225,6 +225,16 @@ class RowsOutput(_Output):
         features, weights, roots = self._draw(d)
         cross = squared_exponential(new, features, run.p["log_heights"][-1])
         return cross @ weights[:, 0], cross @ roots[0].T, new
+
+    def log_evidence(self, d):
+        """Log evidence of the training rows given draw d of the hidden layers."""
+        parameters = self.sizes.views(self.theta)
+        features = self._features(d, parameters)
+        scales = parameters["log_heights"][-1], parameters["log_noise"]
+        try:
+            return -evidence(features, self.Y, self.weights, *scales)[0]
+        except LinAlgError:
+            return -np.inf
 
     def _left_out(self, d):
         """Mean and variance of the function at each row, given all others, for a draw."""

@@ -122,15 +122,16 @@ class Noise:
 
     def only(self, d):
         """The numbers of draw d alone."""
-        part = slice(d, d + 1)
-        nodes = None if self.nodes is None else self.nodes[part]
-        return Noise(self.uniform[:, part], self.normal[:, part], self.rows[:, part], nodes)
+        return self.take(slice(d, d + 1))
 
     def first(self, n_draws):
         """The numbers of the first draws."""
-        nodes = None if self.nodes is None else self.nodes[:n_draws]
-        parts = self.uniform, self.normal, self.rows
-        return Noise(*(part[:, :n_draws] for part in parts), nodes)
+        return self.take(slice(n_draws))
+
+    def take(self, draws):
+        """The numbers of some draws, given by a slice or by their places."""
+        nodes = None if self.nodes is None else self.nodes[draws]
+        return Noise(self.uniform[:, draws], self.normal[:, draws], self.rows[:, draws], nodes)
 
     def nodes_of(self, d):
         """The law's nodes of draw d."""

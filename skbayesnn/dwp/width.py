@@ -27,17 +27,25 @@ import numpy as np
 from scipy.optimize import minimize
 
 from skbayesnn.dwp.noise import MOST_GROUPS, fewer
-from skbayesnn.numerics.student_t import MASSES, student_variances
+from skbayesnn.numerics.student_t import LEVELS, student_variances
 
 NO_NOISE = -14.0
 """Where the log variance of the noise, of standardised targets, is below, none was found. The
 search that training starts from ends at −16 where there is none."""
 DEGREES = 5.0
-VARIANCES = student_variances(DEGREES)
-"""The values of v, whose probabilities are ``MASSES``."""
-_LEVELS = np.array([0.0, 1e-4, 0.001, 0.01, 0.06, 0.25, 0.6, 1.0])
-FEW_MASSES = np.diff(_LEVELS)
-FEW_VARIANCES = student_variances(DEGREES, 0.5 * (_LEVELS[1:] + _LEVELS[:-1]))
+
+
+def _values(levels):
+    """Values of v and their probabilities, with the law of 1/v cut at these levels."""
+    return student_variances(DEGREES, 0.5 * (levels[1:] + levels[:-1])), np.diff(levels)
+
+
+VARIANCES, MASSES = _values(np.concatenate([[0.0], np.geomspace(1e-8, 1e-5, 4), LEVELS[1:]]))
+"""The values of v and their probabilities; down to so low ones that tails are Student's for errors
+of a hundred deviations."""
+FEW_VARIANCES, FEW_MASSES = _values(
+    np.array([0.0, 1e-8, 1e-6, 1e-4, 0.001, 0.01, 0.06, 0.25, 0.6, 1.0])
+)
 FEW_VARIANCES /= FEW_MASSES @ FEW_VARIANCES
 """The same beside noise of its own, where fewer are enough; with a mean of one."""
 LEAST_LOG_FACTOR, LOG_FACTOR_STEP = -16.0, 1.0

@@ -50,7 +50,7 @@ def test_factors_are_at_most_one():
 
 
 def test_law_is_students_around_the_mean_of_all_draws():
-    """One draw of the function: exactly Student's t but for the fifteen values of its variance."""
+    """One draw of the function: exactly Student's t but for the few values of its variance."""
     width = Width(0.25, 0.5)
     weights, means, variances = width.law(np.array([[1.0]]), np.array([[2.0]]), np.array([0.6]))
     assert weights.sum() == pytest.approx(1.0)
@@ -86,7 +86,7 @@ def test_tails_leave_mean_and_variance_as_they_are():
 
 
 def test_tails_are_those_of_a_student_variable_plus_a_normal_one():
-    """By quadrature over the former; seven values of its variance err by some hundredths."""
+    """By quadrature over the former; nine values of its variance err by some hundredths."""
     one = np.ones((1, 1))
     weights, means, variances = GIVEN.law(one, 2.0 * one, np.array([0.3]))
     student = stats.t(DEGREES, scale=np.sqrt(2.0 * (DEGREES - 2.0) / DEGREES))
