@@ -164,7 +164,7 @@ class Model(Predictions):
             return
         logs = self._log_evidences(self.noise.uniform.shape[1], workers)
         good = np.flatnonzero(logs > logs.max() - MOST_LOSS * self.rows[2].sum())
-        if len(good) < len(logs):
+        if 0 < len(good) < len(logs):
             self.noise = self.noise.take(np.resize(good, len(logs)))
 
     def learn_noise(self, X, Y, weights, workers=ALONE):
@@ -182,8 +182,8 @@ class Model(Predictions):
             known = np.median(self._log_evidences(LAST_DRAWS, workers))
         self._learn_law(X, Y, weights, workers)
         if checked:
-            lost = known - np.median(self._log_evidences(LAST_DRAWS, workers))
-            if lost > MOST_LOSS * weights.sum():
+            found = np.median(self._log_evidences(LAST_DRAWS, workers))
+            if found < known - MOST_LOSS * weights.sum():
                 vars(self).update(vars(before))
                 self.parameters["log_noise"][:] = log_noise
 

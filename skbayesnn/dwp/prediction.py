@@ -10,6 +10,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, lapack
 
 from skbayesnn._validation import check_joint_rows
+from skbayesnn.dwp.likelihoods import LOG_2PI
 from skbayesnn.dwp.objective import predict
 from skbayesnn.dwp.passes import Pass
 from skbayesnn.gaussian_process.conditioned import one_copy_left_out
@@ -227,14 +228,23 @@ class RowsOutput(_Output):
         return cross @ weights[:, 0], cross @ roots[0].T, new
 
     def log_evidence(self, d):
-        """Log evidence of the training rows given draw d of the hidden layers."""
+        """Log density of the targets given draw d of the hidden layers.
+
+        A row of weight w is one observation with the noise variance σ²/w.
+        """
         parameters = self.sizes.views(self.theta)
         features = self._features(d, parameters)
-        scales = parameters["log_heights"][-1], parameters["log_noise"]
+        log_noise = parameters["log_noise"]
         try:
-            return -evidence(features, self.Y, self.weights, *scales)[0]
+            loss = evidence(
+                features, self.Y, self.weights, parameters["log_heights"][-1], log_noise
+            )[0]
         except LinAlgError:
             return -np.inf
+        # Where a row of weight w is w observations, a factor of the density is another.
+        excess = self.weights.sum() - len(self.weights)
+        logs = np.log(self.weights).sum()
+        return -loss + 0.5 * (excess * (LOG_2PI + log_noise) + logs).sum()
 
     def _left_out(self, d):
         """Mean and variance of the function at each row, given all others, for a draw."""

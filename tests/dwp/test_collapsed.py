@@ -21,7 +21,7 @@ from skbayesnn.dwp.collapsed import (
 from skbayesnn.dwp.passes import Pass
 from skbayesnn.dwp.plan import make_plan
 from skbayesnn.dwp.prediction import ExactOutput
-from skbayesnn.dwp.sizes import LayerSizes
+from skbayesnn.dwp.sizes import LayerSizes, draw_noise
 from skbayesnn.dwp.sparse_output import SparseOutput
 from skbayesnn.gaussian_process.evidence import log_evidence, relevance_prior
 from skbayesnn.gaussian_process.kernels import squared_exponential
@@ -317,3 +317,20 @@ def test_functions_without_noise(output):
     errors = np.abs(mean - np.sin(2 * new[:, 0]) - new[:, 1] ** 2)
     assert errors.max() < 0.05
     assert (errors < 4 * std).mean() > 0.95
+
+
+def test_log_evidence_is_the_normal_density_of_rows_with_noise_of_their_own():
+    rng = np.random.default_rng(0)
+    X, Y, weights = rng.normal(size=(8, 2)), rng.normal(size=(8, 2)), rng.uniform(0.2, 3.0, 8)
+    sizes = LayerSizes(2, 2, 4, 2, 1, "ab-gw")
+    theta = 0.3 * rng.normal(size=sizes.size())
+    output = ExactOutput(sizes, theta, draw_noise(sizes, rng, 3, 1), X, Y, weights)
+    p = sizes.views(theta)
+    features = output._features(1, p)
+    gram = squared_exponential(features, features, p["log_heights"][-1])
+    expected = 0.0
+    for t in range(2):
+        covariance = gram + np.diag(np.exp(p["log_noise"][t]) / weights)
+        expected += multivariate_normal(cov=covariance).logpdf(Y[:, t])
+    # The jitter is a millionth of the height at most.
+    assert output.log_evidence(1) == pytest.approx(expected, rel=1e-4)
