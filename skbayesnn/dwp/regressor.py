@@ -261,8 +261,13 @@ class DeepWishartRegressor(
 
     With Gaussian noise, the function has a Student's t in predictions, of five degrees of freedom
     and the mean and variance that the process gives it: the settings of the process are estimates,
-    and beside a step they are wrong by many deviations. Intervals change by a few percent; beside
-    steps without noise, the least log density of a row was −300 in place of −2000.
+    and beside a step they are wrong by many deviations. Of 144 tables without noise, nine had a row
+    with a log density below −100 before (the worst −3400), and one has with this (−110).
+
+    Where an exact output has a noise variance below 0.01 of that of the target, draws of the hidden
+    layers whose log evidence is below the best by a nat a row give way to others: with next to no
+    noise, a few draws that do not fit the rows would be most of the mean. For the same reason a
+    distribution of the noise is not taken if the median log evidence falls by a nat a row with it.
 
     Where an exact output finds no noise (a deviation of less than a thousandth of that of the one
     target), most functions are predicted better than the process says. Predictions are then
