@@ -217,7 +217,8 @@ def picture(rows, path):
                 ax.plot(LEVELS, np.mean(values, axis=0), style, color=colour, label=model)
             seeds = sorted({row["seed"] for row in fits})
             names = f"seed{'s' if seeds[1:] else ''} {', '.join(map(str, seeds))}"
-            ax.set_title(f"{kind}: {'' if seen else 'not '}looked at" + f" ({names})" * bool(seeds))
+            title = f"{kind}: {'' if seen else 'not '}looked at" + f" ({names})" * bool(seeds)
+            ax.set_title(title, fontsize="medium")
             if fits:
                 ax.legend(fontsize="small")
     for ax in axes[-1]:
