@@ -261,8 +261,7 @@ class DeepWishartRegressor(
 
     With Gaussian noise, the function has a Student's t in predictions, of five degrees of freedom
     and the mean and variance that the process gives it: the settings of the process are estimates,
-    and beside a step they are wrong by many deviations. Of 144 tables without noise, nine had a row
-    with a log density below −100 before (the worst −3400), and one has with this (−110).
+    and beside a step they are wrong by many deviations.
 
     Where an exact output has a noise variance below 0.01 of that of the target, draws of the hidden
     layers whose log evidence is below the best by a nat a row give way to others: with next to no

@@ -212,11 +212,12 @@ def pass_through(sizes, parameters, k, inputs, target, noise):
 def choose_noise(sizes, parameters, features, stretch, X, Y, weights, n_total, generator):
     """Set all hidden layers by :func:`pass_through`, with noise that the function survives.
 
-    Large noise is near the prior. But a function that is steep along one input and nearly a line
-    along another, without much noise of its own, has a long length scale for the latter beside a
-    great height, and noise that is small beside all features hides that input. So of
-    :data:`_NOISES` it is the one that has the best objective, with Gaussian noise, in the worst of
-    some draws: few may have nearly all of its mean.
+    The larger the noise, the smaller the divergence from the prior. But where a function is steep
+    along one input and nearly linear along another, the process has a long length scale for the
+    second input and a large height. Noise that is small compared with the features as a whole then
+    hides the second input. So each of :data:`_NOISES` is tried, with Gaussian noise of the targets,
+    and the one with the best objective is taken. The objective is that of the worst of some draws,
+    because a single draw may dominate their mean.
 
     Parameters
     ----------

@@ -1,14 +1,16 @@
 """How certain class probabilities are, by rows that the output layer has not seen.
 
-The approximate posterior is too wide or too narrow in places, and the mean over its draws is then
-less or more certain of the classes than the rows are. So predicted probabilities are p_c^(1/T),
-normalised, with one temperature T for all rows. The pseudo-observations are learned without a fifth
-of the rows in turn, given the trained hidden layers, and T is the value nearest to one that is
-within a standard error of the one that makes those rows most probable, where log T is normal a
-priori: a temperature that is too low costs more, by a few certain errors, than one that is too
-high. The hidden layers have seen them: with more than some hundred rows that
-matters little, and with fewer T is drawn to one
-(:meth:`skbayesnn.dwp.model.Model.learn_temperature`). Not in the paper.
+The mean over draws of the approximate posterior may be less certain of the classes than the rows
+justify, or more certain. So predicted probabilities are p_c^(1/T), normalised, with one temperature
+T for all rows.
+
+The pseudo-observations are learned without a fifth of the rows in turn, given the trained hidden
+layers. Log T is normal a priori. T is the value nearest to one that is within a standard error of
+the most probable for the rows that were left out, because a temperature that is too low costs more,
+by a few errors that are nearly certain, than one that is too high. The hidden layers have been
+trained on all rows, those that are left out included. With some hundred rows that matters little.
+With fewer, T is drawn to one (:meth:`skbayesnn.dwp.model.Model.learn_temperature`). Not in the
+paper.
 """
 
 import numpy as np

@@ -1,9 +1,9 @@
 """How wide predictions are, and that rows may be far outside of them.
 
-The settings of a Gaussian process are estimates, and errors of some rows are larger beside its
-variances than those of others: above all beside a step, which no row lies in, by hundreds of
-deviations. So the function has a Student's t in predictions with Gaussian noise: with its mean m
-and variance s², and the variance σ² of the noise, a target is
+The settings of a Gaussian process are estimates. Some errors are therefore many times larger than
+its variances say: next to a step, by hundreds of deviations. So in predictions with Gaussian noise
+the function has a Student's t distribution. With its mean m and variance s², and the variance σ² of
+the noise, a target is
 
     m + √v s z₁ + σ z₂,    1/v ~ Gamma(κ/2, κ/2) but for a constant that makes the mean of v one,
 
