@@ -25,7 +25,8 @@ class DeepWishartClassifier(
 
     The Gram matrix of the inputs passes through ``n_layers`` hidden layers, as in
     :class:`DeepWishartRegressor`. The log odds of the classes are Gaussian processes with the last
-    kernel: one process for two classes, and one for each class otherwise. The posterior over the
+    kernel: one process for two classes, and one for each class otherwise. Their prior mean is that of
+    the class frequencies. The posterior over the
     Gram matrices is approximated by the AB-generalised singular Wishart distribution of Ober et al.
     (UAI 2023), and the posterior over the functions by Gaussian pseudo-observations at inducing
     points. With ``n_layers=0`` the model is a variational Gaussian process classifier.
@@ -246,7 +247,7 @@ class DeepWishartClassifier(
         return self
 
     def _scales(self, X, y, weights):
-        return ClassScales(X, weights, self.normalize_X, len(self.classes_))
+        return ClassScales(X, y, weights, self.normalize_X, len(self.classes_))
 
     def _strata(self, y):
         return y

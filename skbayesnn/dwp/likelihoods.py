@@ -9,6 +9,7 @@ the pseudo-observation that stands for a row (:mod:`skbayesnn.dwp.sites`).
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import logsumexp
@@ -98,17 +99,26 @@ class Gaussian:
         return (logsumexp(terms, axis=0) - np.log(len(terms))).sum(axis=0)
 
 
+@dataclass(frozen=True)
 class Softmax:
-    """Classes, whose log odds are latent functions.
+    """Classes, whose log odds are latent functions plus a constant.
 
     With two classes there is one latent function, the log odds of the second, and means over it
     are by Gauss–Hermite quadrature; else there is one a class, and means are over normal
     variables, each with its negative. Targets Y are (n, n_classes), one where the class is.
+
+    Attributes
+    ----------
+    offsets : tuple of float
+        The constants, one a latent function: the functions are zero a priori, and classes then
+        have their frequencies. None for equal frequencies.
     """
 
-    n_steps = 3
+    offsets: tuple = ()
+
+    n_steps: ClassVar = 3
     """From pseudo-observations that are nearly the best to the best."""
-    n_noise_rows = 1
+    n_noise_rows: ClassVar = 1
     """All rows share random numbers, so that a row of weight k is k equal rows to the last bit but
     for rounding. The bound is a mean over each row's own law, which sharing leaves as it is."""
 
@@ -141,8 +151,7 @@ class Softmax:
         half = generator.standard_normal((n_draws, n_targets, -(-n_nodes // 2), 1))
         return np.concatenate([half, -half], axis=2)
 
-    @staticmethod
-    def _log_p(means, variances, n_classes, nodes):
+    def _log_p(self, means, variances, n_classes, nodes):
         """Log probabilities (n_classes, n_nodes, n); nodes, their masses, deviations.
 
         Rows come last: sums over the few classes are then sums of long vectors.
@@ -152,6 +161,8 @@ class Softmax:
         else:
             masses = np.full(nodes.shape[-2], 1.0 / nodes.shape[-2])
         deviations = np.sqrt(variances)
+        if self.offsets:
+            means = means + np.array(self.offsets)[:, None]
         values = means[:, None] + deviations[:, None] * nodes
         known = np.zeros((n_classes - len(means), *values.shape[1:]))
         values = np.concatenate([known, values])
@@ -159,11 +170,10 @@ class Softmax:
         values -= np.log(np.exp(values).sum(axis=0))
         return values, nodes, masses, deviations
 
-    @classmethod
-    def expected(cls, means, variances, Y, weights, log_noise, nodes):
+    def expected(self, means, variances, Y, weights, log_noise, nodes):
         """See :class:`Expected`; the gradients are those of the mean over the nodes."""
         indicators = Y.T[:, None]
-        log_p, nodes, masses, deviations = cls._log_p(means.T, variances.T, Y.shape[1], nodes)
+        log_p, nodes, masses, deviations = self._log_p(means.T, variances.T, Y.shape[1], nodes)
         loss = -(masses @ (log_p * indicators).sum(axis=0)) @ weights
         first = Y.shape[1] - means.shape[1]
         p = np.exp(log_p[first:])
@@ -174,8 +184,7 @@ class Softmax:
         curvature = weights * np.einsum("s,tsn->tn", masses, p * (1.0 - p))
         return Expected(float(loss), d_means.T, d_variances.T, curvature.T, np.empty(0))
 
-    @classmethod
-    def probabilities(cls, means, variances, n_classes, nodes):
+    def probabilities(self, means, variances, n_classes, nodes):
         """Class probabilities in the mixture over draws.
 
         Parameters
@@ -191,15 +200,11 @@ class Softmax:
         total = 0.0
         for d in range(len(means)):
             own = None if nodes is None else nodes[d]
-            log_p, _, masses, _ = cls._log_p(means[d], variances[d], n_classes, own)
+            log_p, _, masses, _ = self._log_p(means[d], variances[d], n_classes, own)
             total = total + np.einsum("s,csn->nc", masses, np.exp(log_p))
         return total / total.sum(axis=1, keepdims=True)
 
-    @classmethod
-    def log_densities(cls, means, variances, Y, log_noise, nodes):
+    def log_densities(self, means, variances, Y, log_noise, nodes):
         """Log probability of each row's class; parameters as in :class:`Gaussian`."""
-        p = cls.probabilities(means, variances, Y.shape[1], nodes)
+        p = self.probabilities(means, variances, Y.shape[1], nodes)
         return np.log(np.maximum((p * Y).sum(axis=1), 1e-300))
-
-
-LIKELIHOODS = {"gaussian": Gaussian, "softmax": Softmax}

@@ -96,6 +96,7 @@ class Model(Predictions):
             posterior,
             scales.likelihood,
             own_scale,
+            scales.offsets,
         )
         self.theta = np.zeros(a.size())
         exact = plan.output == "exact"

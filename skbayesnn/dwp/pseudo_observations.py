@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from skbayesnn.dwp.objective import loss_and_gradient
+from skbayesnn.dwp.output import output_divergence
 from skbayesnn.dwp.passes import Pass
 from skbayesnn.dwp.sites import Sites
 from skbayesnn.dwp.sizes import draw_noise
@@ -13,13 +13,22 @@ from skbayesnn.dwp.sizes import draw_noise
 _BLOCK = 2000
 # Of the functions of classes: log heights to choose from, and steps of the pseudo-observations.
 _LOG_HEIGHTS, _STEPS = np.log([1.0, 4.0, 16.0, 64.0]), 8
+# Factor on the part of the way that a step takes, after one that was taken back.
+_SHORTER = 0.25
 
 
 def start_output(sizes, parameters, X, Y, weights, n_total, generator, n_draws=4, n_steps=None):
     """Set the noise and the pseudo-observations to the best for these rows.
 
     The rows, in blocks, stand for ``n_total``. With Gaussian noise one step finds the best from
-    anywhere; with another likelihood several of them go on from what is there.
+    anywhere. With classes several steps go on from what is there. A full step overshoots where
+    rows are classified with near certainty, because their curvature is next to nothing. It is then
+    taken back, and shorter steps follow.
+
+    Returns
+    -------
+    loss : float
+        Of classes: minus the bound a row, without the divergences of the hidden layers. Else inf.
     """
     a, p = sizes, parameters
     blocks = [slice(i, i + _BLOCK) for i in range(0, len(X), _BLOCK)]
@@ -37,16 +46,34 @@ def start_output(sizes, parameters, X, Y, weights, n_total, generator, n_draws=4
                 outputs = run.forward(d)[1]
                 yield outputs, run.expected(outputs, d, Y[block], weights[block]), weights[block]
 
-    for _ in range(n_steps or a.law.n_steps):
-        sites = Sites(a.n_targets, a.n_inducing)
+    def evaluate():
+        sites, loss = Sites(a.n_targets, a.n_inducing), 0.0
         for outputs, expected, own in evaluations():
             sites.add(outputs, expected, share, own.sum())
-        sites.step(p, 1.0)
-    if a.law.n_noises(a.n_targets):
+            divergence = sum(output_divergence(o)[0] for o in outputs)
+            loss += share * expected.loss + divergence / len(blocks) / runs[0].n_draws
+        return loss / n_total, sites
+
+    if a.law.n_steps == 1:
+        evaluate()[1].step(p, 1.0)
         slope = sum(expected.d_log_noise for _, expected, _ in evaluations())
         # The mean squared residual, as a part of the noise.
         ratios = 1.0 - 2.0 * slope / (total * runs[0].n_draws)
         p["log_noise"] += np.log(np.maximum(ratios, 1.0))
+        return np.inf
+    best, part = np.inf, 1.0
+    for _ in range(n_steps or a.law.n_steps):
+        loss, sites = evaluate()
+        if best == np.inf or loss < best:
+            best, kept = loss, (p["root"].copy(), p["values"].copy(), sites)
+        else:
+            part *= _SHORTER
+        p["root"][:], p["values"][:], sites = kept
+        sites.step(p, part)
+    loss = evaluate()[0]
+    if loss > best:
+        p["root"][:], p["values"][:] = kept[:2]
+    return min(loss, best)
 
 
 def start_classes(sizes, parameters, X, Y, weights, n_total, generator):
@@ -62,11 +89,9 @@ def start_classes(sizes, parameters, X, Y, weights, n_total, generator):
         p[name][:] = parameters[name]
     for log_height in _LOG_HEIGHTS:  # each goes on from the pseudo-observations of the last
         p["log_heights"][-1] = log_height
-        start_output(a, p, X, Y, weights, n_total, generator, n_steps=_STEPS)
-        noise = draw_noise(a, generator, 1, len(X))
-        loss = loss_and_gradient(a, theta, X, Y, weights * len(X) / weights.sum(), noise, n_total)
-        if best is None or loss[0] < best[0]:
-            best = loss[0], theta.copy()
+        loss = start_output(a, p, X, Y, weights, n_total, generator, n_steps=_STEPS)
+        if best is None or loss < best[0]:
+            best = loss, theta.copy()
     found = a.views(best[1])
     for name in ("root", "values"):
         parameters[name][:] = found[name]

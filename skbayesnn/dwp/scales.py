@@ -62,20 +62,28 @@ class ClassScales(InputScales):
     ----------
     X, weights, normalize_X
         See the base class.
+    codes : ndarray of int of shape (n,)
+        Class numbers.
     n_classes : int
 
     Attributes
     ----------
     n_targets : int
         Latent functions: one with two classes, else one a class.
+    offsets : tuple of float
+        Of the latent functions: the log odds of the second of two classes, or the log frequency of
+        each class. Half a row is added to each class, some of which may have no row here.
     """
 
     likelihood = "softmax"
 
-    def __init__(self, X, weights, normalize_X, n_classes):
+    def __init__(self, X, codes, weights, normalize_X, n_classes):
         super().__init__(X, weights, normalize_X)
         self.n_classes, self.n_targets = n_classes, n_classes if n_classes > 2 else 1
         self.y_scale = 1.0
+        rows = np.bincount(codes, weights, minlength=n_classes) + 0.5
+        logs = np.log(rows / rows.sum())
+        self.offsets = tuple(logs if n_classes != 2 else logs[1:] - logs[0])
 
     def targets(self, codes):
         """Indicators of the class numbers, (n, n_classes)."""
@@ -99,7 +107,7 @@ class Scales(InputScales):
         What is not to be standardised is far from unit scale.
     """
 
-    likelihood = "gaussian"
+    likelihood, offsets = "gaussian", ()
 
     def __init__(self, X, y, weights, normalize_X, normalize_y):
         super().__init__(X, weights, normalize_X)

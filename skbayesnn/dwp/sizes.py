@@ -1,13 +1,13 @@
 """What a deep Wishart process is made of: sizes, parameters by name, random numbers of a pass."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from math import prod
 
 import numpy as np
 
 from skbayesnn.dwp import gaussian, wishart
-from skbayesnn.dwp.likelihoods import LIKELIHOODS, TRAINING_NODES
+from skbayesnn.dwp.likelihoods import TRAINING_NODES, Gaussian, Softmax
 from skbayesnn.numerics.random import quick_normals
 
 
@@ -31,6 +31,8 @@ class LayerSizes:
     own_scale : bool, default=False
         Whether the posterior has a scale matrix of its own, see
         :mod:`skbayesnn.dwp.scale_mixture`.
+    offsets : tuple of float, default=()
+        Constants that are added to the functions of classes.
     """
 
     n_inputs: int
@@ -41,6 +43,7 @@ class LayerSizes:
     posterior: str
     likelihood: str = "gaussian"
     own_scale: bool = False
+    offsets: tuple = field(default=(), compare=False)
 
     def shapes(self):
         """Names and shapes of all parameters, in order.
@@ -70,7 +73,7 @@ class LayerSizes:
     @property
     def law(self):
         """The likelihood."""
-        return LIKELIHOODS[self.likelihood]
+        return Softmax(self.offsets) if self.likelihood == "softmax" else Gaussian
 
     @property
     def family(self):

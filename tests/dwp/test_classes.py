@@ -13,6 +13,7 @@ from skbayesnn.dwp import objective as ob
 from skbayesnn.dwp import pseudo_observations
 from skbayesnn.dwp.likelihoods import Gaussian, Softmax
 from skbayesnn.dwp.pseudo_observations import start_output
+from skbayesnn.dwp.scales import ClassScales
 from skbayesnn.dwp.sites import RIDGE, Sites
 from skbayesnn.dwp.sizes import LayerSizes, draw_noise
 
@@ -55,13 +56,13 @@ def test_gradients_of_the_expectation(n_classes):
     n_targets = SIZES[n_classes].n_targets
     means, variances = rng.normal(size=(6, n_targets)), rng.uniform(0.2, 2, (6, n_targets))
     Y = np.eye(n_classes)[np.arange(6) % n_classes]
-    nodes = Softmax.draw_nodes(rng, 1, n_targets, 8)
+    nodes = Softmax().draw_nodes(rng, 1, n_targets, 8)
     nodes = None if nodes is None else nodes[0]
 
     def loss():
-        return Softmax.expected(means, variances, Y, WEIGHTS, np.empty(0), nodes).loss
+        return Softmax().expected(means, variances, Y, WEIGHTS, np.empty(0), nodes).loss
 
-    found = Softmax.expected(means, variances, Y, WEIGHTS, np.empty(0), nodes)
+    found = Softmax().expected(means, variances, Y, WEIGHTS, np.empty(0), nodes)
     for x, gradient in ((means, found.d_means), (variances, found.d_variances)):
         direction = rng.normal(size=x.shape)
         expected = difference(loss, x, direction)
@@ -76,7 +77,7 @@ def test_two_classes_by_integration():
         law = norm(means[i, 0], variances[i, 0] ** 0.5)
         return quad(lambda f: function(f) * law.pdf(f), *law.interval(1 - 1e-14))[0]
 
-    found = Softmax.expected(means, variances, Y, weights, np.empty(0), None)
+    found = Softmax().expected(means, variances, Y, weights, np.empty(0), None)
     losses = [-mean(log_expit, i) for i in range(2)]
     np.testing.assert_allclose(found.loss, weights @ losses, rtol=1e-4)
     slopes = [mean(lambda f: np.exp(log_expit(f)) - 1, i) for i in range(2)]
@@ -85,10 +86,10 @@ def test_two_classes_by_integration():
     np.testing.assert_allclose(found.curvature[:, 0], weights * bends, rtol=5e-3)
     # Half the curvature is the gradient in the variance (Price's theorem).
     np.testing.assert_allclose(found.d_variances, 0.5 * found.curvature, rtol=5e-3)
-    p = Softmax.probabilities(means.T[None], variances.T[None], 2, None)
+    p = Softmax().probabilities(means.T[None], variances.T[None], 2, None)
     expected = [mean(lambda f: np.exp(log_expit(f)), i) for i in range(2)]
     np.testing.assert_allclose(p[:, 1], expected, rtol=1e-3)
-    logs = Softmax.log_densities(means.T[None], variances.T[None], Y, np.empty(0), None)
+    logs = Softmax().log_densities(means.T[None], variances.T[None], Y, np.empty(0), None)
     np.testing.assert_allclose(logs, np.log(p[:, 1]))
 
 
@@ -97,11 +98,11 @@ def test_several_classes_by_many_draws():
     means, variances = rng.normal(size=(2, 3, 4)), rng.uniform(0.2, 2, (2, 3, 4))
     values = means + np.sqrt(variances) * rng.normal(size=(200_000, 2, 3, 4))
     expected = np.exp(log_softmax(values, axis=2)).mean(axis=(0, 1)).T
-    nodes = Softmax.draw_nodes(rng, 2, 3, 250)
-    found = Softmax.probabilities(means, variances, 3, nodes)
+    nodes = Softmax().draw_nodes(rng, 2, 3, 250)
+    found = Softmax().probabilities(means, variances, 3, nodes)
     np.testing.assert_allclose(found, expected, atol=0.03)
     Y, many = np.eye(3)[[0, 2, 1, 0]], rng.normal(size=(3, 100_000, 4))
-    found = Softmax.expected(means[0].T, variances[0].T, Y, np.ones(4), np.empty(0), many)
+    found = Softmax().expected(means[0].T, variances[0].T, Y, np.ones(4), np.empty(0), many)
     logs = log_softmax(values[:, 0], axis=1).mean(axis=0)
     np.testing.assert_allclose(found.loss, -(logs * Y.T).sum(), rtol=0.01)
 
@@ -200,3 +201,55 @@ def test_gaussian_log_densities_are_those_of_the_mixture():
     densities = norm(means, np.sqrt(variances + np.exp(-1.0))).pdf(Y.T).mean(axis=0)[0]
     found = Gaussian.log_densities(means, variances, Y, log_noise, None)
     np.testing.assert_allclose(found, np.log(densities))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_offsets_are_added_to_the_functions(n_classes):
+    rng, n_targets = np.random.default_rng(0), SIZES[n_classes].n_targets
+    means, variances = rng.normal(size=(6, n_targets)), rng.uniform(0.2, 2, (6, n_targets))
+    Y = np.eye(n_classes)[np.arange(6) % n_classes]
+    offsets = rng.normal(size=n_targets)
+    law, plain = Softmax(tuple(offsets)), Softmax()
+    nodes = law.draw_nodes(rng, 1, n_targets, 8)
+    nodes = None if nodes is None else nodes[0]
+    found = law.expected(means, variances, Y, WEIGHTS, np.empty(0), nodes)
+    expected = plain.expected(means + offsets, variances, Y, WEIGHTS, np.empty(0), nodes)
+    assert found.loss == expected.loss
+    np.testing.assert_array_equal(found.d_means, expected.d_means)
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 3])
+def test_without_a_function_classes_have_their_frequencies(n_classes):
+    codes, weights = np.array([0, 1, 1, 2, 1]) % n_classes, np.array([1.0, 2.0, 1.0, 0.5, 1.0])
+    scales = ClassScales(np.arange(5.0)[:, None], codes, 1e6 * weights, True, n_classes)
+    nothing = np.zeros((1, scales.n_targets, 4))
+    nodes = np.zeros((1, scales.n_targets, 2, 1)) if n_classes == 3 else None
+    p = Softmax(scales.offsets).probabilities(nothing, nothing + 1e-12, n_classes, nodes)
+    frequencies = np.bincount(codes, weights) / weights.sum()
+    # Half a row is added to each class, beside millions.
+    np.testing.assert_allclose(p, np.tile(frequencies, (4, 1)), atol=1e-6)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_steps_of_pseudo_observations_do_not_overshoot(n_classes):
+    """Full steps diverge here, with three classes: a row that is told apart has no curvature."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    scores = np.column_stack([np.sin(3 * X[:, 0]), np.cos(2 * X[:, 1]), X[:, 0] * X[:, 1]])
+    Y = np.eye(n_classes)[scores[:, :n_classes].argmax(axis=1)]
+    a = LayerSizes(2, 1 if n_classes == 2 else 3, 60, 2, 0, "gw", "softmax")
+    theta = np.zeros(a.size())
+    p = a.views(theta)
+    p["inducing"][:], p["log_length_scales"][:], p["log_heights"][-1] = X[:60], -1.0, np.log(64.0)
+    noise = draw_noise(a, rng, 1, 300)
+
+    def loss():
+        return ob.loss_and_gradient(a, theta, X, Y, np.ones(300), noise, 300)[0]
+
+    losses = [loss()]
+    for _ in range(3):
+        start_output(a, p, X, Y, np.ones(300), 300.0, np.random.default_rng(1), n_steps=8)
+        losses.append(loss())
+    # Other random nodes than those of the steps, so that the loss may rise by a little.
+    assert losses[1] < losses[0] - 1.0
+    assert max(losses[2:]) < losses[1] + 0.02

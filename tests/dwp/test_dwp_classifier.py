@@ -154,3 +154,14 @@ def test_errors_name_the_cause():
     model = quick(max_iter=2).fit(X, y)
     with pytest.raises(ValueError, match="3 features"):
         model.predict_proba(X[:, :2])
+
+
+def test_labels_that_inputs_say_nothing_of_have_their_frequencies():
+    """With a prior mean of zero the log loss was 0.03 above that of the frequencies."""
+    rng = np.random.default_rng(0)
+    shares = np.array([0.6, 0.3, 0.1])
+    X, y = rng.normal(size=(1500, 4)), rng.choice(3, 1500, p=shares)
+    p = DeepWishartClassifier(random_state=0).fit(X[:1000], y[:1000]).predict_proba(X[1000:])
+    # In expectation over labels, so that only what was learned counts.
+    divergence = -(shares @ np.log(p).T).mean() + shares @ np.log(shares)
+    assert divergence < 0.01
