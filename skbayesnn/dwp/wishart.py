@@ -31,9 +31,9 @@ from scipy.linalg import lapack
 from scipy.special import digamma, gammaln, polygamma
 
 from skbayesnn.dwp.gamma import gamma_quantile
+from skbayesnn.gaussian_process.evidence import LOG_2PI
 
 POSTERIORS = ("ab-gw", "a-gw", "gw")
-_LOG_2PI = np.log(2 * np.pi)
 
 
 def below(n_points, rank):
@@ -170,7 +170,7 @@ def prior_constant(n_points, freedom):
     rank = min(freedom, n_points)
     shape = 0.5 * (freedom - np.arange(rank))
     constant = (np.log(2) * (1 - shape) - gammaln(shape)).sum()
-    return constant - 0.5 * _LOG_2PI * below(n_points, rank).sum()
+    return constant - 0.5 * LOG_2PI * below(n_points, rank).sum()
 
 
 def divergence(parameters, freedom):
@@ -215,7 +215,7 @@ def divergence(parameters, freedom):
     if right is not None:
         value -= right_counts @ np.diagonal(p["right"])
     # The normal elements' log 2π is in both densities.
-    value -= prior_constant(n_points, freedom) + 0.5 * _LOG_2PI * low.sum()
+    value -= prior_constant(n_points, freedom) + 0.5 * LOG_2PI * low.sum()
     left_sq = np.ones(n_points) if left is None else (left**2).sum(axis=0)
     right_sq = np.ones(rank) if right is None else (right**2).sum(axis=1)
     inner = t_mean if right is None else t_mean @ right
