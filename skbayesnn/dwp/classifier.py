@@ -10,12 +10,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skbayesnn._safety import VersionStampMixin, whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, FloatArray, Schedule, Seed
-from skbayesnn._validation import check_parameters, check_sample_weight
+from skbayesnn._validation import check_parameters
 from skbayesnn.dwp.fitting import Training
 from skbayesnn.dwp.plan import CONSTRAINTS
 from skbayesnn.dwp.scales import ClassScales
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.numerics.workers import Workers
+from skbayesnn.training.rows import weighted_rows
 
 
 class DeepWishartClassifier(
@@ -239,8 +240,7 @@ class DeepWishartClassifier(
         check_parameters(self, CONSTRAINTS)
         X, y = validate_data(self, X, y, dtype=np.float64, order="C")
         check_classification_targets(y)
-        rows, weights = check_sample_weight(sample_weight, X)
-        X, y = X[rows], y[rows]
+        X, y, weights = weighted_rows(X, y, sample_weight)
         self.classes_, codes = np.unique(y, return_inverse=True)
         self._fit_rows(X, codes, weights, labels=y)
         return self

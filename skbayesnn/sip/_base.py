@@ -4,7 +4,7 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_array, column_or_1d, validate_data
+from sklearn.utils.validation import check_array
 
 from skbayesnn._validation import (
     BOOLEAN,
@@ -13,7 +13,6 @@ from skbayesnn._validation import (
     InvalidParameterError,
     Options,
     check_parameters,
-    check_sample_weight,
     location_and_scale,
     positive,
 )
@@ -25,6 +24,7 @@ from skbayesnn.sip.prediction import Predictor
 from skbayesnn.training.beside import ProcessBeside
 from skbayesnn.training.effects import distance_units, input_effects
 from skbayesnn.training.loop import train
+from skbayesnn.training.rows import number_of_rows
 from skbayesnn.training.settings import (
     TRAINING_CONSTRAINTS,
     Automatic,
@@ -93,17 +93,6 @@ class SIPBase:
     def _check_parameters(self):
         check_parameters(self, _CONSTRAINTS)
 
-    def _checked(self, X, y, sample_weight, first):
-        """Rows that have a weight, their targets and weights."""
-        X, y = validate_data(
-            self, X, y, dtype=np.float64, order="C", y_numeric=True, multi_output=True, reset=first,
-            ensure_min_samples=2 if first else 1,
-        )  # fmt: skip
-        if y.ndim == 2 and y.shape[1] == 1:
-            y = column_or_1d(y, warn=True)
-        rows, weights = check_sample_weight(sample_weight, X)
-        return X[rows], y[rows].astype(np.float64), weights
-
     def _start(self, X, y, weights, generator, settings):
         """Scales, inducing inputs, model and inference before the first step."""
         self._X_offset, self._X_scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
@@ -162,11 +151,6 @@ class SIPBase:
     def _scaled_target(self, y):
         return (y - self._y_offset) / self._y_scale
 
-    def _count(self, weights):
-        """Count the rows; whole numbers stay whole."""
-        total = self.n_samples_seen_ + float(weights.sum())
-        self.n_samples_seen_ = int(total) if total.is_integer() else total
-
     def _placed(self, X):
         """Inputs in units in which rows have distances."""
         return self._scaled(X) * self._X_units
@@ -195,7 +179,7 @@ class SIPBase:
         settings = training_settings(self, len(y[rows]), automatic(len(y[rows])))
         self._start(X[rows], y[rows], weights[rows], start, settings)
         self._unseen = Unseen(chance)
-        self._count(weights)
+        self.n_samples_seen_ = number_of_rows(weights.sum())
         data = self._scaled(X), self._scaled_target(y), weights
         n_tasks = settings.n_epochs + (0 if other is None else self._more(settings.n_epochs))
         tasks = self._callback_tasks(X, y, n_tasks)
@@ -260,7 +244,7 @@ class SIPBase:
                 "A step on this batch was not finite; the model is unchanged. Scale the inputs "
                 "or lower 'learning_rate'."
             )
-        self._count(weights)
+        self.n_samples_seen_ = number_of_rows(self.n_samples_seen_ + weights.sum())
         self._remember(X, y, weights)
         self.loss_curve_ = [*self.loss_curve_, loss]
         self._publish()

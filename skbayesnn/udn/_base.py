@@ -12,13 +12,13 @@ from skbayesnn._validation import (
     Interval,
     InvalidParameterError,
     Options,
-    check_sample_weight,
     positive,
 )
 from skbayesnn._warnings import warn_user
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.workers import Workers
 from skbayesnn.training.loop import CallbackTasks, train
+from skbayesnn.training.rows import number_of_rows
 from skbayesnn.training.settings import (
     TRAINING_CONSTRAINTS,
     Automatic,
@@ -268,7 +268,7 @@ class UnboundedDepthMixin:
         goes_on : bool
             False if a callback asked to stop.
         """
-        self._see(weights)
+        self.n_samples_seen_ = number_of_rows(self.n_samples_seen_ + weights.sum())
         rows = other = slice(None)
         if holding:
             rows, other = hold_out(
@@ -387,18 +387,9 @@ class UnboundedDepthMixin:
         self.n_iter_ += record.n_epochs
         return record
 
-    def _see(self, weights):
-        total = self.n_samples_seen_ + float(weights.sum())
-        self.n_samples_seen_ = int(total) if total.is_integer() else total
-
-    def _weighted(self, X, y, sample_weight):
-        """Rows that have a weight, and their weights."""
-        rows, weights = check_sample_weight(sample_weight, X)
-        return X[rows], y[rows], weights
-
     def _start_stream(self, X, targets, weights, likelihood):
         """Networks for a stream, scaled by its first batch; one by "auto"."""
-        n_networks = 1 if isinstance(self.n_networks, str) else int(self.n_networks)
+        n_networks = number_of_networks(self.n_networks, len(X), {})
         self._initialise(*X.shape[::-1], likelihood, n_networks)
         for member in self._members():
             member._learn_input_scale(X, weights)
@@ -412,7 +403,7 @@ class UnboundedDepthMixin:
         self._publish()
 
     def _pass_once(self, X, targets, weights, workers):
-        self._see(weights)
+        self.n_samples_seen_ = number_of_rows(self.n_samples_seen_ + weights.sum())
         self._process = self._before = None  # they cannot take in a stream
         if self._X_map is not None:
             self._X_map.extend(X)

@@ -13,6 +13,7 @@ from skbayesnn._safety import VersionStampMixin, whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, Schedule, Seed
 from skbayesnn._validation import BOOLEAN, Options, check_parameters
 from skbayesnn.numerics.threads import one_blas_thread
+from skbayesnn.training.rows import weighted_rows
 from skbayesnn.udn._base import CONSTRAINTS, Mapping, UnboundedDepthMixin
 from skbayesnn.udn.layers import LayerGenerator
 from skbayesnn.udn.likelihoods import Likelihood, best_temperature
@@ -285,7 +286,7 @@ class UDNClassifier(
         self._check_parameters()
         X, y = validate_data(self, X, y, dtype=np.float64, order="C")
         check_classification_targets(y)
-        X, y, weights = self._weighted(X, y, sample_weight)
+        X, y, weights = weighted_rows(X, y, sample_weight)
         self.classes_, codes = np.unique(y, return_inverse=True)
         law, n_networks = self._law(), self._number_of_networks(len(X))
         self._initialise(*X.shape[::-1], law, n_networks)
@@ -369,7 +370,7 @@ class UDNClassifier(
             raise ValueError(
                 f"classes={classes!r} is not the same as on the first call: {self.classes_!r}."
             )
-        X, y, weights = self._weighted(X, y, sample_weight)
+        X, y, weights = weighted_rows(X, y, sample_weight)
         codes = np.searchsorted(self.classes_, y)
         known = codes < len(self.classes_)
         if not known.all() or np.any(self.classes_[codes] != y):
