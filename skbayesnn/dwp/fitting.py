@@ -118,8 +118,7 @@ class Training:
         )  # fmt: skip
 
     def _publish(self):
-        for name, value in self._fitted_so_far().items():
-            setattr(self, name, value)
+        vars(self).update(self._fitted_so_far())
 
     def _fitted_so_far(self):
         """Attributes with which the estimator predicts as it stands."""

@@ -17,6 +17,7 @@ from skbayesnn._validation import (
     positive,
 )
 from skbayesnn._warnings import warn_user
+from skbayesnn.base import POINT_ESTIMATES
 from skbayesnn.numerics.random import spawn_generators, systematic
 from skbayesnn.sip.inference import Settings, SIPInference
 from skbayesnn.sip.model import SparseImplicitProcess
@@ -51,7 +52,7 @@ _CONSTRAINTS = {
     "discriminator_steps": [Interval(Integral, 1, None, "left")],
     "total_samples": [positive(), Options((None,))],
     "n_posterior_draws": [positive(Integral)],
-    "point_estimate": [Options(("mean", "median"))],
+    "point_estimate": POINT_ESTIMATES,
     "normalize_y": BOOLEAN,
     "n_jobs": N_JOBS,
     **TRAINING_CONSTRAINTS,
@@ -335,8 +336,7 @@ class SIPBase:
 
     def _publish(self):
         self._y_ndim = 1
-        for name, value in self._fitted_so_far().items():
-            setattr(self, name, value)
+        vars(self).update(self._fitted_so_far())
 
     def _fitted_so_far(self):
         """Attributes with which the estimator predicts as it stands."""

@@ -417,8 +417,7 @@ class UnboundedDepthMixin:
         self._depth_memory = inference.mean_log_likelihood
 
     def _publish(self):
-        for name, value in self._fitted_so_far().items():
-            setattr(self, name, value)
+        vars(self).update(self._fitted_so_far())
 
     def _depths(self):
         """Probability of each depth of this estimator's own network, which has all these layers."""

@@ -9,7 +9,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import validate_data
 
-from skbayesnn._safety import VersionStampMixin, whole_or_not_at_all
+from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, Schedule, Seed
 from skbayesnn._validation import BOOLEAN, Options, check_parameters
 from skbayesnn.numerics.threads import one_blas_thread
@@ -21,7 +21,6 @@ from skbayesnn.udn.probabilities import ClassPredictions
 
 
 class UDNClassifier(
-    VersionStampMixin,
     ClassPredictions,
     UnboundedDepthMixin,
     CallbackSupportMixin,

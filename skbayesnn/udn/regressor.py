@@ -19,7 +19,7 @@ from skbayesnn._validation import (
     positive,
     within_limits,
 )
-from skbayesnn.base import ProbabilisticRegressorMixin
+from skbayesnn.base import POINT_ESTIMATES, ProbabilisticRegressorMixin
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture, linear_pool
 from skbayesnn.training.beside import ProcessBeside, pooled
@@ -354,7 +354,7 @@ class UDNRegressor(
             "n_components": [positive(Integral)],
             "gaussian_process": BOOLEAN,
             "normalize_y": BOOLEAN,
-            "point_estimate": [Options(("mean", "median"))],
+            "point_estimate": POINT_ESTIMATES,
         }
         check_parameters(self, {**CONSTRAINTS, **own})
 
