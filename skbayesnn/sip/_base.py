@@ -1,67 +1,27 @@
 """From parameters and arrays to a model, and from a trained model to fitted attributes."""
 
-from numbers import Integral, Real
-
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array
 
 from skbayesnn._validation import (
-    BOOLEAN,
-    N_JOBS,
-    Interval,
     InvalidParameterError,
-    Options,
     check_parameters,
     location_and_scale,
-    positive,
 )
 from skbayesnn._warnings import warn_user
-from skbayesnn.base import POINT_ESTIMATES
 from skbayesnn.numerics.random import spawn_generators, systematic
 from skbayesnn.sip.inference import Settings, SIPInference
 from skbayesnn.sip.model import SparseImplicitProcess
 from skbayesnn.sip.prediction import Predictor
+from skbayesnn.sip.settings import CONSTRAINTS, PRIORS_IN_TURN, automatic
 from skbayesnn.training.beside import ProcessBeside
 from skbayesnn.training.effects import distance_units, input_effects
 from skbayesnn.training.loop import train
 from skbayesnn.training.rows import number_of_rows
-from skbayesnn.training.settings import (
-    TRAINING_CONSTRAINTS,
-    Automatic,
-    copies,
-    hold_out,
-    holds_out,
-    training_settings,
-)
+from skbayesnn.training.settings import copies, hold_out, holds_out, training_settings
 from skbayesnn.training.unseen import Unseen
 
-_CONSTRAINTS = {
-    "prior": [Options(("auto", "bnn", "smooth", "sampler"))],
-    "likelihood": [Options(("gaussian", "student_t"))],
-    "n_inducing": [positive(Integral)],
-    "n_networks": [positive(Integral), Options(("auto",))],
-    "gaussian_process": BOOLEAN,
-    "n_draws": [Interval(Integral, 2, None, "left")],
-    "width": [positive(Integral)],
-    "alpha_divergence": [Interval(Real, 0, 1, "right")],
-    "kl_weight": [Interval(Real, 0, None, "left")],
-    "hyperprior_weight": [Interval(Real, 0, None, "left")],
-    "kl_warmup": [Interval(Real, 0, 1)],
-    "alpha_warmup": [Interval(Real, 0, 1)],
-    "discriminator_steps": [Interval(Integral, 1, None, "left")],
-    "total_samples": [positive(), Options((None,))],
-    "n_posterior_draws": [positive(Integral)],
-    "point_estimate": POINT_ESTIMATES,
-    "normalize_y": BOOLEAN,
-    "n_jobs": N_JOBS,
-    **TRAINING_CONSTRAINTS,
-}
-NETWORKS = {500: 3, 2000: 2}
-"""Fewer rows than this, and how many networks "auto" pools then; one else. Fits of small tables
-differ by the seed, and by the prior."""
-PRIORS_IN_TURN = ("bnn", "smooth")
-"""Priors of the pooled networks by "auto". Neither serves all tables."""
 _JITTER = 1e-5
 _START_NOISE_VARIANCE = 0.3
 # Where twice the part asked for makes so many: widths of intervals take that many to tell.
@@ -75,24 +35,11 @@ _NOISE_FACTORS, _SPREAD_FACTORS = np.geomspace(1.0, 1e4, 31), np.geomspace(1.0, 
 _ALL_ROWS_PART, _ALL_ROWS_RATE = 0.1, 0.1
 
 
-def automatic(n_rows):
-    """What "auto" stands for with a number of rows to train on.
-
-    A hundred epochs in batches of a hundred, but no fewer than 2000 steps and no more than 10,000;
-    the patience is half of the steps.
-    """
-    n_steps = min(max(100 * -(-n_rows // 100), 2000), 10_000)
-    return Automatic(
-        batch_size=100, n_steps=n_steps, patience_steps=n_steps // 2, early_stopping=True,
-        steps_a_score=50,
-    )  # fmt: skip
-
-
 class SIPBase:
     """Start of a fit, the fit, and what is published of one."""
 
     def _check_parameters(self):
-        check_parameters(self, _CONSTRAINTS)
+        check_parameters(self, CONSTRAINTS)
 
     def _start(self, X, y, weights, generator, settings):
         """Scales, inducing inputs, model and inference before the first step."""

@@ -14,8 +14,9 @@ from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture
-from skbayesnn.sip._base import NETWORKS, SIPBase
+from skbayesnn.sip._base import SIPBase
 from skbayesnn.sip.members import SeveralFits
+from skbayesnn.sip.settings import NETWORKS
 from skbayesnn.training.beside import ProcessBeside, pooled
 from skbayesnn.training.rows import regression_rows
 from skbayesnn.training.settings import number_of_networks

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 
 from skbayesnn.numerics.random import systematic
 from skbayesnn.predictive import linear_pool
-from skbayesnn.sip._base import PRIORS_IN_TURN
+from skbayesnn.sip.settings import PRIORS_IN_TURN
 from skbayesnn.training.beside import ProcessBeside
 from skbayesnn.training.loop import CallbackTasks
 from skbayesnn.training.members import fit_side_by_side

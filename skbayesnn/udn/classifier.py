@@ -11,13 +11,14 @@ from sklearn.utils.validation import validate_data
 
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, Schedule, Seed
-from skbayesnn._validation import BOOLEAN, Options, check_parameters
+from skbayesnn._validation import Options, check_parameters
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.training.rows import weighted_rows
-from skbayesnn.udn._base import CONSTRAINTS, Mapping, UnboundedDepthMixin
+from skbayesnn.udn._base import UnboundedDepthMixin
 from skbayesnn.udn.layers import LayerGenerator
 from skbayesnn.udn.likelihoods import Likelihood, best_temperature
 from skbayesnn.udn.probabilities import ClassPredictions
+from skbayesnn.udn.settings import CONSTRAINTS, Mapping
 
 
 class UDNClassifier(
@@ -251,10 +252,7 @@ class UDNClassifier(
         self.random_state = random_state
 
     def _check_parameters(self):
-        own = {
-            "gaussian_process": BOOLEAN,
-            "class_weight": [Mapping(), Options(("balanced", None))],
-        }
+        own = {"class_weight": [Mapping(), Options(("balanced", None))]}
         check_parameters(self, {**CONSTRAINTS, **own})
 
     @with_callbacks

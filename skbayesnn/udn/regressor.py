@@ -26,9 +26,10 @@ from skbayesnn.training.beside import ProcessBeside, pooled
 from skbayesnn.training.effects import distance_units, input_effects
 from skbayesnn.training.rows import regression_rows
 from skbayesnn.training.unseen import where_unseen
-from skbayesnn.udn._base import CONSTRAINTS, UnboundedDepthMixin
+from skbayesnn.udn._base import UnboundedDepthMixin
 from skbayesnn.udn.layers import LayerGenerator
 from skbayesnn.udn.likelihoods import Likelihood
+from skbayesnn.udn.settings import CONSTRAINTS
 
 MANY_ROWS, BEFORE_PART = 2000, 0.3
 """With so many rows a refit is shorter, and this part of the prediction is that of the network as
@@ -352,7 +353,6 @@ class UDNRegressor(
         own = {
             "likelihood": [Options(("gaussian", "heteroscedastic", "student_t", "mixture"))],
             "n_components": [positive(Integral)],
-            "gaussian_process": BOOLEAN,
             "normalize_y": BOOLEAN,
             "point_estimate": POINT_ESTIMATES,
         }
