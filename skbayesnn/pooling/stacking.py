@@ -36,6 +36,7 @@ from skbayesnn._warnings import warn_user
 from skbayesnn.pooling.default_members import EXPECTED_COSTS, default_members
 from skbayesnn.pooling.laws import MemberLaw, TargetSpread
 from skbayesnn.pooling.linear_pool import LinearPoolMixin
+from skbayesnn.pooling.members import is_estimator, named_members
 from skbayesnn.pooling.out_of_fold import (
     are_points,
     error_law,
@@ -51,7 +52,7 @@ from skbayesnn.pooling.spread import spread_factor
 from skbayesnn.pooling.varying import VaryingWeights, number_columns
 from skbayesnn.pooling.weights import crps_weights, log_score_weights
 from skbayesnn.predictive import PredictiveMixture, linear_pool
-from skbayesnn.training.members import is_estimator, named_members, report_warnings, weight_keyword
+from skbayesnn.training.members import report_warnings, weight_keyword
 
 _LEAST_WEIGHT = 0.01
 """Members below are dropped, so that predictions stay fast."""
