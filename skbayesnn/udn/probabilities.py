@@ -11,7 +11,7 @@ from skbayesnn._typing import ArrayLike, FloatArray
 from skbayesnn._validation import check_levels
 from skbayesnn.base import ProbabilisticClassifierMixin
 from skbayesnn.numerics.threads import one_blas_thread
-from skbayesnn.training.classes import MOST_CLASSES, ClassesBeside, HeldOutClasses, product
+from skbayesnn.udn.classes_beside import MOST_CLASSES, ClassesBeside, HeldOutClasses, product
 
 
 class ClassPredictions(ProbabilisticClassifierMixin):
