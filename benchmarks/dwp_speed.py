@@ -28,9 +28,8 @@ def milliseconds(n_layers, n_rows, n_draws, repeats, n_inducing=100, n_inputs=13
     Y = np.sin(2 * X[:, :1]) + 0.1 * rng.normal(size=(n_rows, 1))
     a = LayerSizes(n_inputs, 1, n_inducing, n_inputs, n_layers, "ab-gw")
     theta = np.zeros(a.size())
-    gp = np.concatenate([np.ones(n_inputs), [0.0, -3.0]]), 0.0
     ones = np.ones(n_rows)
-    start(a, a.views(theta), X, Y, ones, rng, gp=gp)
+    start(a, a.views(theta), X, Y, ones, rng)
     times = []
     for _ in range(repeats):
         begin = time.process_time()

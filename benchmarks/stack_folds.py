@@ -32,8 +32,8 @@ from uci import SETS, load
 
 from skbayesnn.pooling.default_members import default_members
 from skbayesnn.pooling.laws import MemberLaw, TargetSpread, kind_of
+from skbayesnn.pooling.members import with_seed
 from skbayesnn.pooling.out_of_fold import FoldPrediction, error_law, mixtures_of
-from skbayesnn.training.members import with_seed
 
 N_ROWS, N_TEST = 250, 300
 """Rows of a problem of the panel."""

@@ -388,7 +388,6 @@ def _limits_of_column(values, weights):
 
 def _quantile(values, weights, level):
     """The smallest value with at least this part of the weight at it and below."""
-    order = np.argsort(values)
-    total = np.cumsum(weights[order])
     # But for what rounding does to the sums.
-    return values[order[np.searchsorted(total, level * (1.0 - 1e-12) * total[-1])]]
+    level *= 1.0 - 1e-12
+    return np.quantile(values, level, weights=weights, method="inverted_cdf")

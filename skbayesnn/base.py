@@ -1,8 +1,10 @@
-"""What every regressor of the package can do with its predictive distribution."""
+"""What every regressor of the package can do with its predictive distribution, and every classifier
+with its class probabilities."""
 
-from typing import Literal, overload
+from typing import Any, Literal, overload
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
@@ -264,6 +266,30 @@ class ProbabilisticRegressorMixin(VersionStampMixin):
         """
         self._refuse_several_targets("log_predictive_density")
         return score_rows(self.predict_distribution, PredictiveMixture.logpdf, X, y)
+
+
+class ProbabilisticClassifierMixin(VersionStampMixin):
+    """Labels and logarithms, from ``predict_proba`` and ``classes_``."""
+
+    def predict_log_proba(self, X: ArrayLike) -> FloatArray:
+        """Logarithm of :meth:`predict_proba`; (n_samples, n_classes)."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Predict the most probable class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
+        most_probable = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[most_probable]
 
 
 def sample_rows(predict_distribution, X, n_samples, random_state):

@@ -8,18 +8,20 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skbayesnn._safety import VersionStampMixin, whole_or_not_at_all
+from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, FloatArray, Schedule, Seed
-from skbayesnn._validation import check_parameters, check_sample_weight
+from skbayesnn._validation import check_parameters
+from skbayesnn.base import ProbabilisticClassifierMixin
 from skbayesnn.dwp.fitting import Training
 from skbayesnn.dwp.plan import CONSTRAINTS
 from skbayesnn.dwp.scales import ClassScales
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.numerics.workers import Workers
+from skbayesnn.training.rows import weighted_rows
 
 
 class DeepWishartClassifier(
-    VersionStampMixin, CallbackSupportMixin, Training, ClassifierMixin, BaseEstimator
+    ProbabilisticClassifierMixin, CallbackSupportMixin, Training, ClassifierMixin, BaseEstimator
 ):
     """Deep Wishart process classifier: a Gaussian process whose kernel is learned in layers.
 
@@ -240,8 +242,7 @@ class DeepWishartClassifier(
         check_parameters(self, CONSTRAINTS)
         X, y = validate_data(self, X, y, dtype=np.float64, order="C")
         check_classification_targets(y)
-        rows, weights = check_sample_weight(sample_weight, X)
-        X, y = X[rows], y[rows]
+        X, y, weights = weighted_rows(X, y, sample_weight)
         self.classes_, codes = np.unique(y, return_inverse=True)
         self._fit_rows(X, codes, weights, labels=y)
         return self
@@ -273,23 +274,3 @@ class DeepWishartClassifier(
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         with Workers(self.n_jobs) as workers:
             return self._model.probabilities(X, workers)
-
-    def predict_log_proba(self, X: ArrayLike) -> FloatArray:
-        """Logarithm of :meth:`predict_proba`; (n_samples, n_classes)."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
-    def predict(self, X: ArrayLike) -> np.ndarray:
-        """Predict the most probable class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-        """
-        most_probable = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[most_probable]

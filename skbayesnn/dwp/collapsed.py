@@ -26,10 +26,9 @@ from operator import add
 
 import numpy as np
 
-from skbayesnn.dwp.likelihoods import LOG_2PI
 from skbayesnn.dwp.passes import HiddenAdjoint, Pass, chunks
 from skbayesnn.dwp.triangular import multiply_lower
-from skbayesnn.gaussian_process.evidence import evidence
+from skbayesnn.gaussian_process.evidence import LOG_2PI, evidence
 from skbayesnn.gaussian_process.factors import cholesky, cholesky_adjoint, inverse
 from skbayesnn.gaussian_process.kernels import (
     squared_exponential,

@@ -8,6 +8,7 @@ hidden layers, as with the networks: :mod:`skbayesnn.training.unseen`. Not in th
 import numpy as np
 
 from skbayesnn.dwp.few_rows import merged
+from skbayesnn.numerics.random import some_rows
 from skbayesnn.training.effects import LEAST, distance_units, input_effects
 from skbayesnn.training.novelty import MOST_ROWS
 from skbayesnn.training.unseen import Unseen
@@ -39,9 +40,7 @@ class Elsewhere:
 
     def __init__(self, X, Y, weights, spreads, generator):
         X, Y, weights = merged(X, Y, weights)  # medians are over rows that differ
-        kept = np.arange(len(X))
-        if len(X) > MOST_ROWS:
-            kept = generator.choice(len(X), MOST_ROWS, replace=False)
+        kept = some_rows(len(X), MOST_ROWS, generator)
         self.X, self.Y, self.weights, self.spreads = X[kept], Y[kept], weights[kept], spreads
         self.seed, self.unseen, self.units = int(generator.integers(2**32)), None, None
 

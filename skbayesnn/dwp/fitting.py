@@ -11,12 +11,8 @@ from skbayesnn.numerics.copies import find_copies
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.workers import Workers
 from skbayesnn.training.loop import CallbackTasks, train
+from skbayesnn.training.rows import number_of_rows
 from skbayesnn.training.settings import copies, hold_out, holds_out
-
-
-def number(total):
-    """A sum of weights, as an int where it is one but for rounding."""
-    return round(total) if abs(total - round(total)) < 1e-9 * total else float(total)
 
 
 class Training:
@@ -52,7 +48,7 @@ class Training:
         self.loss_curve_, self.validation_scores_, self.n_iter_ = [], [], 0
         with Workers(self.n_jobs) as workers:
             self._train(plan, self._model.seen, held_out, generators[4], tasks, workers)
-        self.n_samples_seen_ = number(rows[2].sum())
+        self.n_samples_seen_ = number_of_rows(rows[2].sum())
         self._adam = None  # a stream that goes on from here starts with fresh moments
         with Workers(self.n_jobs) as workers:
             self._model.drop_draws(workers)
@@ -122,8 +118,7 @@ class Training:
         )  # fmt: skip
 
     def _publish(self):
-        for name, value in self._fitted_so_far().items():
-            setattr(self, name, value)
+        vars(self).update(self._fitted_so_far())
 
     def _fitted_so_far(self):
         """Attributes with which the estimator predicts as it stands."""

@@ -66,7 +66,7 @@ class Draws:
         }
 
 
-def divergence(parameters, freedom, gradient=True):
+def divergence(parameters, freedom):
     """Kullback–Leibler divergence of the posterior from the prior.
 
     Parameters
@@ -74,13 +74,11 @@ def divergence(parameters, freedom, gradient=True):
     parameters : dict of str to ndarray
     freedom : int
         ν.
-    gradient : bool, default=True
 
     Returns
     -------
     value : float
     gradient : dict of str to ndarray
-        Only with ``gradient=True``.
     """
     left, mean, log_std = (parameters[name] for name in ("left", "mean", "log_std"))
     variance = np.exp(2 * log_std)
@@ -89,8 +87,6 @@ def divergence(parameters, freedom, gradient=True):
     lu, pivots, _ = lapack.dgetrf(left)
     value = 0.5 * ((s_mean**2).sum() + squares @ variance.sum(axis=1) - mean.size)
     value -= log_std.sum() + freedom * np.log(np.abs(np.diagonal(lu))).sum()
-    if not gradient:
-        return float(value)
     d_left = s_mean @ mean.T + left * variance.sum(axis=1)
     d_left -= freedom * lapack.dgetri(lu, pivots)[0].T
     return float(value), {

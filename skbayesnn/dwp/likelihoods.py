@@ -15,8 +15,8 @@ import numpy as np
 from scipy.special import logsumexp
 
 from skbayesnn._validation import location_and_scale
+from skbayesnn.gaussian_process.evidence import LOG_2PI
 
-LOG_2PI = np.log(2 * np.pi)
 _NODES, _MASSES = np.polynomial.hermite_e.hermegauss(20)
 _MASSES = _MASSES / _MASSES.sum()
 TRAINING_NODES, PREDICTION_NODES = 20, 500

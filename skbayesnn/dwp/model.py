@@ -13,9 +13,9 @@ from skbayesnn.dwp.noise import (
     FEWER_DRAWS,
     LAST_DRAWS,
     LAST_ROUNDS,
+    LAW_ROWS,
     START_ROWS,
     fewer,
-    some_rows,
 )
 from skbayesnn.dwp.plan import SPARSE_ROWS
 from skbayesnn.dwp.prediction import ExactOutput, InducingOutput
@@ -27,6 +27,7 @@ from skbayesnn.dwp.temperature import best_temperature, left_out_log_probabiliti
 from skbayesnn.dwp.width import NO_NOISE, best_width
 from skbayesnn.gaussian_process.learned_noise import choose_law
 from skbayesnn.gaussian_process.stand_ins import seen_through
+from skbayesnn.numerics.random import some_rows
 from skbayesnn.numerics.workers import ALONE
 
 LITTLE_NOISE, MOST_LOSS = 0.01, 1.0
@@ -102,7 +103,7 @@ class Model(Predictions):
         exact = plan.output == "exact"
         self.laws = likelihood if a.n_targets == 1 else "gaussian"
         first = self.laws if len(X) <= START_ROWS else "gaussian"
-        _, self.prior_scale, self.found, seen, self.law = start(
+        self.prior_scale, self.found, seen, self.law = start(
             a, self.parameters, X, Y, weights, generators[0], exact=exact, laws=first
         )
         self.seen = (X, Y, weights) if seen is None else (X, seen.targets, seen.weights)
@@ -190,7 +191,7 @@ class Model(Predictions):
 
     def _learn_law(self, X, Y, weights, workers):
         shape, wider = None, None
-        some = some_rows(len(X), self.generator)
+        some = np.sort(some_rows(len(X), LAW_ROWS, self.generator))
         n_draws = LAST_DRAWS if len(some) == len(X) else FEWER_DRAWS
         for _ in range(LAST_ROUNDS):
             if self.kind is InducingOutput:

@@ -8,8 +8,6 @@ and much that it cannot predict is no noise: the layers are then trained with Ga
 the law is learned after that alone. Not in the paper.
 """
 
-import numpy as np
-
 LAST_ROUNDS, LAST_DRAWS, FEWER_DRAWS = 2, 5, 2
 """Of the trained model: how often the law is learned, and draws of the hidden layers for that, the
 second number where rows are more than those by which a law is learned."""
@@ -19,11 +17,6 @@ START_ROWS = 1500
 """With more, there is no law but the Gaussian one before the end."""
 LAW_ROWS = 5000
 """By which a law is learned at most."""
-
-
-def some_rows(n, generator):
-    """Rows by which a law is learned: all, or as many as take little time."""
-    return np.arange(n) if n <= LAW_ROWS else np.sort(generator.choice(n, LAW_ROWS, replace=False))
 
 
 def fewer(means, variances, n_groups):

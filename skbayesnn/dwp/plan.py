@@ -1,8 +1,8 @@
 """What constructor parameters may be, and what "auto" means for a table of some size."""
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from numbers import Integral
-from types import SimpleNamespace
 
 import numpy as np
 
@@ -129,12 +129,7 @@ def make_plan(estimator, X, stream=False):
     if output == "auto":
         output = "exact" if n <= _EXACT_ROWS else "sparse"
     n_inducing = min(int(estimator.n_inducing), len(np.unique(X, axis=0)))
-
-    def settings(automatic, **changed):
-        names = "max_iter", "batch_size", "n_iter_no_change", "early_stopping"
-        known = {name: getattr(estimator, name) for name in names}
-        return training_settings(SimpleNamespace(**{**known, **changed}), n, automatic)
-
+    settings = partial(training_settings, estimator, n)
     if of_classes:
         n_steps = max(_CLASS_STEPS, _EXACT_LAYER_STEPS * estimator.n_layers)
         automatic = replace(_CLASSES, n_steps=n_steps)

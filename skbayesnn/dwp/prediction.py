@@ -10,11 +10,10 @@ import numpy as np
 from scipy.linalg import LinAlgError, lapack
 
 from skbayesnn._validation import check_joint_rows
-from skbayesnn.dwp.likelihoods import LOG_2PI
 from skbayesnn.dwp.objective import predict
 from skbayesnn.dwp.passes import Pass
 from skbayesnn.gaussian_process.conditioned import one_copy_left_out
-from skbayesnn.gaussian_process.evidence import JITTER, evidence
+from skbayesnn.gaussian_process.evidence import JITTER, LOG_2PI, evidence
 from skbayesnn.gaussian_process.factors import cholesky, inverse, warn_of_jitter
 from skbayesnn.gaussian_process.kernels import squared_exponential
 from skbayesnn.numerics.workers import ALONE

@@ -2,18 +2,20 @@
 
 from typing import Literal, Self
 
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, Schedule, Seed
-from skbayesnn._validation import InvalidParameterError
+from skbayesnn._validation import InvalidParameterError, check_parameters
 from skbayesnn.base import ProbabilisticRegressorMixin
-from skbayesnn.dwp.checks import Checks
 from skbayesnn.dwp.fitting import Training
+from skbayesnn.dwp.plan import REGRESSION_CONSTRAINTS
 from skbayesnn.dwp.predicting import Predicting
+from skbayesnn.dwp.scales import Scales
 from skbayesnn.dwp.streams import Streaming
 from skbayesnn.numerics.threads import one_blas_thread
+from skbayesnn.training.rows import regression_rows
 
 
 class DeepWishartRegressor(
@@ -21,8 +23,8 @@ class DeepWishartRegressor(
     Streaming,
     Training,
     Predicting,
-    Checks,
     ProbabilisticRegressorMixin,
+    MultiOutputMixin,
     RegressorMixin,
     BaseEstimator,
 ):
@@ -351,6 +353,17 @@ class DeepWishartRegressor(
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    def _check_parameters(self):
+        check_parameters(self, REGRESSION_CONSTRAINTS)
+        if self.own_scale and self.posterior == "dgp":
+            raise InvalidParameterError(
+                "'own_scale' is for Wishart posteriors, not for posterior='dgp': set "
+                "own_scale=False or another posterior."
+            )
+
+    def _scales(self, X, y, weights):
+        return Scales(X, y, weights, self.normalize_X, self.normalize_y)
+
     @with_callbacks
     @whole_or_not_at_all
     @one_blas_thread
@@ -389,7 +402,7 @@ class DeepWishartRegressor(
             rate was cut.
         """
         self._check_parameters()
-        X, y, weights = self._validated(X, y, sample_weight, reset=True)
+        X, y, weights = regression_rows(self, X, y, sample_weight)
         if self.likelihood == "student_t" and y.ndim > 1:
             raise InvalidParameterError(
                 f"likelihood='student_t' is for one target, but y has {y.shape[1]}. Set "

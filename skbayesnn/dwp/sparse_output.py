@@ -7,10 +7,10 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from skbayesnn.dwp.collapsed import SPARSE_JITTER, row_precision
-from skbayesnn.dwp.likelihoods import LOG_2PI
 from skbayesnn.dwp.passes import chunks
 from skbayesnn.dwp.prediction import BLOCK, RowsOutput
 from skbayesnn.dwp.triangular import multiply_lower
+from skbayesnn.gaussian_process.evidence import LOG_2PI
 from skbayesnn.gaussian_process.factors import cholesky, inverse, warn_of_jitter
 from skbayesnn.gaussian_process.kernels import squared_exponential
 from skbayesnn.numerics.workers import ALONE

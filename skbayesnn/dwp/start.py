@@ -26,7 +26,10 @@ from skbayesnn.gaussian_process.evidence import PRIOR_MEANS, search, start_of
 from skbayesnn.gaussian_process.factors import cholesky, inverse
 from skbayesnn.gaussian_process.kernels import squared_exponential
 from skbayesnn.gaussian_process.stand_ins import start_with_law
+from skbayesnn.numerics.random import some_rows
 
+# Rows that the Gaussian process is fitted to, and that inducing inputs are chosen from, at most.
+_FITTED_ROWS, _INDUCING_ROWS = 1000, 5000
 # Starts: length scales as a part of the typical distance of two rows, and noise variance. They
 # race on some of the rows; the first of them goes on with all.
 _STARTS = (1.0, 0.1), (3.0, 0.01)
@@ -41,13 +44,18 @@ _TIE = 1e-7
 _LEAD, _SHORT_START, _SHORT_ITERATIONS = 0.001, (0.2, 0.03), 20
 _REPEATS_START = (0.3, 0.001)
 _LEAST_LOG_NOISE = -16.0
+# Of each L-BFGS. It need not converge: training goes on from where it is, without the limits of the
+# search.
+_ITERATIONS = 100
+# Length scale of the hidden layers, in units of the features' radius.
+_STRETCH = 4.0
 # Standard deviations of the noise through which hidden layers see features of unit root mean
 # square. Another than the first has to win by so many nats a row.
 _NOISES, _NOISE_LEAD = (0.03, 0.01, 0.003, 0.001), 0.1
 _NOISE_ROWS, _NOISE_DRAWS = 300, 8
 
 
-def fit_gaussian_process(X, Y, weights, generator, max_iter=100):
+def fit_gaussian_process(X, Y, weights, generator):
     """Fit a Gaussian process by maximum evidence, with weak priors, from several starts.
 
     Parameters
@@ -59,9 +67,6 @@ def fit_gaussian_process(X, Y, weights, generator, max_iter=100):
     weights : ndarray of shape (n,)
     generator : numpy.random.Generator
         Chooses the rows of the race.
-    max_iter : int
-        Of each L-BFGS. It need not converge: training goes on from where it is, without the
-        limits of the search.
 
     Returns
     -------
@@ -76,11 +81,10 @@ def fit_gaussian_process(X, Y, weights, generator, max_iter=100):
     """
     n, n_inputs = X.shape
 
-    def search_from(start, rows, max_iter=max_iter):
+    def search_from(start, rows, max_iter=_ITERATIONS):
         return search(start, X[rows], Y[rows], weights[rows], max_iter, _LEAST_LOG_NOISE)
 
-    everything = np.arange(n)
-    racing = everything if n <= _RACE_ROWS else generator.choice(n, _RACE_ROWS, replace=False)
+    everything, racing = np.arange(n), some_rows(n, _RACE_ROWS, generator)
     best = None
     for found in (search_from(start_of(n_inputs, *s), racing) for s in _STARTS):
         if found is not None and (best is None or found.fun < best.fun - _TIE):
@@ -209,7 +213,7 @@ def pass_through(sizes, parameters, k, inputs, target, noise):
     return factor @ means
 
 
-def choose_noise(sizes, parameters, features, stretch, X, Y, weights, n_total, generator):
+def choose_noise(sizes, parameters, features, X, Y, weights, n_total, generator):
     """Set all hidden layers by :func:`pass_through`, with noise that the function survives.
 
     The larger the noise, the smaller the divergence from the prior. But where a function is steep
@@ -226,8 +230,6 @@ def choose_noise(sizes, parameters, features, stretch, X, Y, weights, n_total, g
         Changed.
     features : ndarray of shape (P, n_inputs)
         Of the inducing inputs; their root mean square is one.
-    stretch : float
-        See :func:`start`.
     X, Y : ndarray of shapes (n, n_inputs) and (n, n_targets)
         Some of the rows; with more than :data:`_NOISE_ROWS`, the first of them are used.
     weights : ndarray of shape (n,)
@@ -238,10 +240,10 @@ def choose_noise(sizes, parameters, features, stretch, X, Y, weights, n_total, g
     a, rows = sizes, slice(_NOISE_ROWS)
 
     def set_layers(noise):
-        inputs, target = features / stretch, features
+        inputs, target = features / _STRETCH, features
         for k in range(a.n_layers):
             target = pass_through(a, parameters, k, inputs, target, noise)
-            inputs = target / stretch
+            inputs = target / _STRETCH
 
     def worst_loss(noise):
         set_layers(noise)
@@ -264,10 +266,7 @@ def choose_noise(sizes, parameters, features, stretch, X, Y, weights, n_total, g
     set_layers(best)
 
 
-def start(
-    sizes, parameters, X, Y, weights, generator, max_rows=1000, stretch=4.0, gp=None,
-    exact=False, laws="gaussian",
-):  # fmt: skip
+def start(sizes, parameters, X, Y, weights, generator, exact=False, laws="gaussian"):
     """Set all parameters.
 
     Parameters
@@ -279,12 +278,6 @@ def start(
         Standardised.
     weights : ndarray of shape (n,)
     generator : numpy.random.Generator
-    max_rows : int
-        Rows that the Gaussian process is fitted to.
-    stretch : float
-        Length scale of the hidden layers, in units of the features' radius.
-    gp : tuple, optional
-        What :func:`fit_gaussian_process` gave, where it is known.
     exact : bool, default=False
         Leave the pseudo-observations alone: an exact output has none.
     laws : {"gaussian", "student_t", "auto"}, default="gaussian"
@@ -292,8 +285,6 @@ def start(
 
     Returns
     -------
-    loss : float
-        −log evidence of the Gaussian process, a row and target.
     prior_scale : float
         Of the prior of the length scales, where training goes on from here; see
         :func:`skbayesnn.gaussian_process.evidence.relevance_prior`.
@@ -306,11 +297,9 @@ def start(
     a, p = sizes, parameters
     prior_scale = 1.0 / a.n_inputs
     n = len(X)
-    some = np.arange(n) if n <= max_rows else generator.choice(n, max_rows, replace=False)
-    if gp is None:
-        targets = a.law.regression_targets(Y[some], weights[some], a.n_targets)
-        gp = fit_gaussian_process(X[some], targets, weights[some], generator)
-    theta, loss = gp
+    some = some_rows(n, _FITTED_ROWS, generator)
+    targets = a.law.regression_targets(Y[some], weights[some], a.n_targets)
+    theta, loss = fit_gaussian_process(X[some], targets, weights[some], generator)
     seen, law, rows_seen = None, None, (Y[some], weights[some])
     if laws != "gaussian" and np.isfinite(loss):
         theta, seen, law = start_with_law(
@@ -318,7 +307,7 @@ def start(
         )
         if seen is not None:
             rows_seen = seen.targets[some], seen.weights[some]
-    many = np.arange(n) if n <= 5000 else generator.choice(n, 5000, replace=False)
+    many = some_rows(n, _INDUCING_ROWS, generator)
     x = X[many] * np.exp(-theta[:-2])
     rows = choose_inducing(x, a.n_inducing)
     p["inducing"][:] = X[many][rows]
@@ -336,16 +325,16 @@ def start(
         unit = np.sqrt(np.mean((centred**2).sum(axis=1)))
         if unit <= 1e-8 * np.abs(z).max():  # one point, but for rounding
             unit = 1.0
-        radius = stretch * unit
+        radius = _STRETCH * unit
         prior_scale /= radius
         p["log_length_scales"][:] = theta[:-2] + np.log(radius)
-        p["log_lengths"][:] = np.log(stretch)
+        p["log_lengths"][:] = np.log(_STRETCH)
         p["log_lengths"][-1] = -np.log(unit)
-        p["log_heights"][:-1] = 2 * np.log(stretch)
+        p["log_heights"][:-1] = 2 * np.log(_STRETCH)
         some_seen = X[some], *rows_seen, weights.sum()
-        choose_noise(a, p, centred / unit, stretch, *some_seen, generator)
+        choose_noise(a, p, centred / unit, *some_seen, generator)
     else:
         p["log_length_scales"][:] = theta[:-2]
     if not exact:
         start_output(a, p, X[some], *rows_seen, weights.sum(), generator)
-    return loss, prior_scale, theta, seen, law
+    return prior_scale, theta, seen, law

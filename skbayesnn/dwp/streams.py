@@ -5,7 +5,6 @@ from typing import Self
 
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike
-from skbayesnn.dwp.fitting import number
 from skbayesnn.dwp.inference import Inference
 from skbayesnn.dwp.plan import make_plan
 from skbayesnn.gaussian_process.factors import warn_of_jitter
@@ -13,6 +12,7 @@ from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.numerics.workers import Workers
 from skbayesnn.training.loop import train
+from skbayesnn.training.rows import number_of_rows, regression_rows
 
 
 class Streaming:
@@ -51,7 +51,8 @@ class Streaming:
         """
         self._check_parameters()
         first = not hasattr(self, "_model")
-        X, y, weights = self._validated(X, y, sample_weight, reset=first)
+        n_targets = None if first else self._model.scales.n_targets
+        X, y, weights = regression_rows(self, X, y, sample_weight, n_targets=n_targets)
         self._fit_batch(X, y, weights, first)
         return self
 
@@ -69,7 +70,7 @@ class Streaming:
         else:
             self._model = copy.deepcopy(self._model)  # should what follows fail
             self._model.leave_rows()
-        self.n_samples_seen_ = number(self.n_samples_seen_ + weights.sum())
+        self.n_samples_seen_ = number_of_rows(self.n_samples_seen_ + weights.sum())
         settings = plan.phases[0].settings
         inference = Inference(
             self._model, *rows,

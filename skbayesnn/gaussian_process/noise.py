@@ -21,9 +21,8 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from skbayesnn._validation import location_and_scale
+from skbayesnn.gaussian_process.evidence import LOG_2PI
 from skbayesnn.numerics.student_t import MASSES, student_variances
-
-LOG_2PI = np.log(2 * np.pi)
 
 
 @dataclass(frozen=True)

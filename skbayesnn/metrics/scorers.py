@@ -7,6 +7,7 @@ from typing import Any, Self
 from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import MetadataRequest
 
+from skbayesnn._pipelines import final_step, one_inside
 from skbayesnn._typing import ArrayLike
 from skbayesnn._validation import central_levels, check_levels
 from skbayesnn.base import score_rows
@@ -18,7 +19,6 @@ from skbayesnn.metrics.scores import (
     weighted_mean,
 )
 from skbayesnn.predictive import PredictiveMixture
-from skbayesnn.training.members import final_step, one_inside
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""From scikit-learn's ``random_state`` to one generator a chain."""
+"""From scikit-learn's ``random_state`` to one generator a chain, and what is drawn by it."""
 
 from functools import cache
 
@@ -25,6 +25,11 @@ def spawn_generators(random_state, n):
     """
     entropy = check_random_state(random_state).randint(0, 2**32, size=4, dtype=np.uint32)
     return [np.random.default_rng(s) for s in np.random.SeedSequence(entropy.tolist()).spawn(n)]
+
+
+def some_rows(n, most, generator):
+    """Numbers of all rows, or of as many as ``most`` of them, chosen by chance."""
+    return np.arange(n) if n <= most else generator.choice(n, most, replace=False)
 
 
 @cache

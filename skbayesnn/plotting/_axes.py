@@ -3,10 +3,10 @@
 import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
+from skbayesnn._pipelines import one_inside
 from skbayesnn.base import check_observations
 from skbayesnn.metrics.scorers import predict_with
 from skbayesnn.predictive import PredictiveMixture
-from skbayesnn.training.members import one_inside
 
 
 def pyplot():

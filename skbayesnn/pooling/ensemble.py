@@ -15,6 +15,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 
+from skbayesnn._pipelines import final_step
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, Seed
 from skbayesnn._validation import (
@@ -26,7 +27,8 @@ from skbayesnn._validation import (
 from skbayesnn.base import POINT_ESTIMATES
 from skbayesnn.pooling.laws import MemberLaw
 from skbayesnn.pooling.linear_pool import LinearPoolMixin
-from skbayesnn.training.members import final_step, fit_side_by_side, is_estimator, with_seed
+from skbayesnn.pooling.members import is_estimator, with_seed
+from skbayesnn.training.members import fit_side_by_side
 
 
 def _can_go_on(ensemble):

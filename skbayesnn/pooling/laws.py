@@ -20,9 +20,9 @@ import inspect
 
 import numpy as np
 
+from skbayesnn._pipelines import final_step
 from skbayesnn.metrics.scorers import predict_with
 from skbayesnn.predictive import PredictiveMixture
-from skbayesnn.training.members import final_step
 
 _N_LEVELS = 100
 LEVELS = (np.arange(_N_LEVELS) + 0.5) / _N_LEVELS

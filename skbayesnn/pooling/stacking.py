@@ -36,6 +36,7 @@ from skbayesnn._warnings import warn_user
 from skbayesnn.pooling.default_members import EXPECTED_COSTS, default_members
 from skbayesnn.pooling.laws import MemberLaw, TargetSpread
 from skbayesnn.pooling.linear_pool import LinearPoolMixin
+from skbayesnn.pooling.members import is_estimator, named_members
 from skbayesnn.pooling.out_of_fold import (
     are_points,
     error_law,
@@ -51,7 +52,7 @@ from skbayesnn.pooling.spread import spread_factor
 from skbayesnn.pooling.varying import VaryingWeights, number_columns
 from skbayesnn.pooling.weights import crps_weights, log_score_weights
 from skbayesnn.predictive import PredictiveMixture, linear_pool
-from skbayesnn.training.members import is_estimator, named_members, report_warnings, weight_keyword
+from skbayesnn.training.members import report_warnings, weight_keyword
 
 _LEAST_WEIGHT = 0.01
 """Members below are dropped, so that predictions stay fast."""
@@ -272,16 +273,7 @@ class StackingDistributionRegressor(
             refit=BOOLEAN,
         )
         X, y = self._validated(X, y)
-        y = y.copy()
-        weights = None
-        rows, given = check_sample_weight(sample_weight, y)
-        rows = np.arange(len(y))[rows]
-        if sample_weight is not None:
-            weights = np.zeros(len(y))
-            weights[rows] = given
-        # One typing error would decide all scores.
-        y[rows] = within_limits(y[rows], "y", given)
-        location_and_scale(y[rows], "y", given)  # refuses what no density can be computed of
+        y, rows, weights = self._weighted(y, sample_weight)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         given = default_members(len(rows)) if self.estimators is None else self.estimators
         self.names_, members = named_members(given, seed, reserved=self.get_params(deep=False))
@@ -293,40 +285,16 @@ class StackingDistributionRegressor(
 
         root = self._init_callback_context(max_subtasks=2)
         root.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        pairs = [(k, split) for k in range(len(members)) for split in splits]
-        contexts = self._subtasks(root, "out of fold", len(pairs))
-        keep = not self.refit
-        tasks = [
-            (clone(members[k]), X, y, weights, *split, keep, context, self)
-            for (k, split), context in zip(pairs, contexts, strict=True)
-        ]
-        expected = EXPECTED_COSTS if self.estimators is None else {}
-        costs = [expected.get(self.names_[k], 0.0) for k, _ in pairs]
-        results = run_longest_first(predict_fold, tasks, costs, self.n_jobs)
-        folds = [
-            results[begin : begin + len(splits)] for begin in range(0, len(tasks), len(splits))
-        ]
+        folds = self._fit_to_folds(members, splits, X, y, weights, root)
         said = [[fold.said for fold in of_member] for of_member in folds]
-        self.failures_, failed = {}, {}
-        self.cv_log_densities_ = np.full((len(folds), len(y)), np.nan)
-        for k, of_member in enumerate(folds):
-            try:
-                self.cv_log_densities_[k] = log_densities_of(of_member, tests, y)
-            except Exception as error:  # whatever a member fails with
-                failed[k] = error
-        alive = self._leave_out(failed, range(len(members)))
-        used = self._weigh(alive, folds, tests, X, y, weights)
-        fitted = {}
+        self.failures_ = {}
+        used = self._leave_out(self._judge(folds, tests, y), range(len(members)))
+        used = self._weigh(used, folds, tests, X, y, weights)
+        fitted, spread = {}, None
         if self.refit:
-            contexts = self._subtasks(root, "all rows", len(used))
             all_rows = take_rows(X, rows), y[rows], take_rows(weights, rows)
-            tasks = [
-                (members[k], *all_rows, context, self)
-                for k, context in zip(used, contexts, strict=True)
-            ]
-            costs = [sum(fold.seconds for fold in folds[k]) for k in used]
-            results = run_longest_first(fit_to_all, tasks, costs, self.n_jobs)
-            for k, (fitted[k], complaints) in zip(used, results, strict=True):
+            done = self._fit_to_all(members, used, folds, all_rows, root)
+            for k, (fitted[k], complaints) in done.items():
                 said[k].append(complaints)
             failed = {k: fit for k, fit in fitted.items() if isinstance(fit, Exception)}
             if failed:
@@ -348,6 +316,53 @@ class StackingDistributionRegressor(
             self.estimators_ = [fits[0] for fits in self.estimators_]
         root.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
+
+    def _weighted(self, y, sample_weight):
+        """Targets without extremes, rows that have a weight, and all weights, None for none."""
+        y, weights = y.copy(), None
+        rows, given = check_sample_weight(sample_weight, y)
+        rows = np.arange(len(y))[rows]
+        if sample_weight is not None:
+            weights = np.zeros(len(y))
+            weights[rows] = given
+        # One typing error would decide all scores.
+        y[rows] = within_limits(y[rows], "y", given)
+        location_and_scale(y[rows], "y", given)  # refuses what no density can be computed of
+        return y, rows, weights
+
+    def _fit_to_folds(self, members, splits, X, y, weights, root):
+        """What each member predicts for the test rows of each fold, a list for each member."""
+        pairs = [(k, split) for k in range(len(members)) for split in splits]
+        contexts = self._subtasks(root, "out of fold", len(pairs))
+        keep, n = not self.refit, len(splits)
+        tasks = [
+            (clone(members[k]), X, y, weights, *split, keep, context, self)
+            for (k, split), context in zip(pairs, contexts, strict=True)
+        ]
+        expected = EXPECTED_COSTS if self.estimators is None else {}
+        costs = [expected.get(self.names_[k], 0.0) for k, _ in pairs]
+        results = run_longest_first(predict_fold, tasks, costs, self.n_jobs)
+        return [results[begin : begin + n] for begin in range(0, len(results), n)]
+
+    def _judge(self, folds, tests, y):
+        """Set the log densities of all members, and return the errors of those that have none."""
+        failed, self.cv_log_densities_ = {}, np.full((len(folds), len(y)), np.nan)
+        for k, of_member in enumerate(folds):
+            try:
+                self.cv_log_densities_[k] = log_densities_of(of_member, tests, y)
+            except Exception as error:  # whatever a member fails with
+                failed[k] = error
+        return failed
+
+    def _fit_to_all(self, members, used, folds, rows, root):
+        """Each of these members fitted to all rows, or its error, and what it warned of."""
+        contexts = self._subtasks(root, "all rows", len(used))
+        tasks = [
+            (members[k], *rows, context, self) for k, context in zip(used, contexts, strict=True)
+        ]
+        costs = [sum(fold.seconds for fold in folds[k]) for k in used]
+        results = run_longest_first(fit_to_all, tasks, costs, self.n_jobs)
+        return dict(zip(used, results, strict=True))
 
     def _validated(self, X, y):
         """The table as the members take it, and the targets; what X holds the members check."""

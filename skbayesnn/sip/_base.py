@@ -1,66 +1,27 @@
 """From parameters and arrays to a model, and from a trained model to fitted attributes."""
 
-from numbers import Integral, Real
-
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_array, column_or_1d, validate_data
+from sklearn.utils.validation import check_array
 
 from skbayesnn._validation import (
-    BOOLEAN,
-    N_JOBS,
-    Interval,
     InvalidParameterError,
-    Options,
     check_parameters,
-    check_sample_weight,
     location_and_scale,
-    positive,
 )
 from skbayesnn._warnings import warn_user
 from skbayesnn.numerics.random import spawn_generators, systematic
 from skbayesnn.sip.inference import Settings, SIPInference
 from skbayesnn.sip.model import SparseImplicitProcess
 from skbayesnn.sip.prediction import Predictor
+from skbayesnn.sip.settings import CONSTRAINTS, PRIORS_IN_TURN, automatic
 from skbayesnn.training.beside import ProcessBeside
 from skbayesnn.training.effects import distance_units, input_effects
 from skbayesnn.training.loop import train
-from skbayesnn.training.settings import (
-    TRAINING_CONSTRAINTS,
-    Automatic,
-    copies,
-    hold_out,
-    holds_out,
-    training_settings,
-)
+from skbayesnn.training.rows import number_of_rows
+from skbayesnn.training.settings import copies, hold_out, holds_out, training_settings
 from skbayesnn.training.unseen import Unseen
 
-_CONSTRAINTS = {
-    "prior": [Options(("auto", "bnn", "smooth", "sampler"))],
-    "likelihood": [Options(("gaussian", "student_t"))],
-    "n_inducing": [positive(Integral)],
-    "n_networks": [positive(Integral), Options(("auto",))],
-    "gaussian_process": BOOLEAN,
-    "n_draws": [Interval(Integral, 2, None, "left")],
-    "width": [positive(Integral)],
-    "alpha_divergence": [Interval(Real, 0, 1, "right")],
-    "kl_weight": [Interval(Real, 0, None, "left")],
-    "hyperprior_weight": [Interval(Real, 0, None, "left")],
-    "kl_warmup": [Interval(Real, 0, 1)],
-    "alpha_warmup": [Interval(Real, 0, 1)],
-    "discriminator_steps": [Interval(Integral, 1, None, "left")],
-    "total_samples": [positive(), Options((None,))],
-    "n_posterior_draws": [positive(Integral)],
-    "point_estimate": [Options(("mean", "median"))],
-    "normalize_y": BOOLEAN,
-    "n_jobs": N_JOBS,
-    **TRAINING_CONSTRAINTS,
-}
-NETWORKS = {500: 3, 2000: 2}
-"""Fewer rows than this, and how many networks "auto" pools then; one else. Fits of small tables
-differ by the seed, and by the prior."""
-PRIORS_IN_TURN = ("bnn", "smooth")
-"""Priors of the pooled networks by "auto". Neither serves all tables."""
 _JITTER = 1e-5
 _START_NOISE_VARIANCE = 0.3
 # Where twice the part asked for makes so many: widths of intervals take that many to tell.
@@ -74,35 +35,11 @@ _NOISE_FACTORS, _SPREAD_FACTORS = np.geomspace(1.0, 1e4, 31), np.geomspace(1.0, 
 _ALL_ROWS_PART, _ALL_ROWS_RATE = 0.1, 0.1
 
 
-def automatic(n_rows):
-    """What "auto" stands for with a number of rows to train on.
-
-    A hundred epochs in batches of a hundred, but no fewer than 2000 steps and no more than 10,000;
-    the patience is half of the steps.
-    """
-    n_steps = min(max(100 * -(-n_rows // 100), 2000), 10_000)
-    return Automatic(
-        batch_size=100, n_steps=n_steps, patience_steps=n_steps // 2, early_stopping=True,
-        steps_a_score=50,
-    )  # fmt: skip
-
-
 class SIPBase:
     """Start of a fit, the fit, and what is published of one."""
 
     def _check_parameters(self):
-        check_parameters(self, _CONSTRAINTS)
-
-    def _checked(self, X, y, sample_weight, first):
-        """Rows that have a weight, their targets and weights."""
-        X, y = validate_data(
-            self, X, y, dtype=np.float64, order="C", y_numeric=True, multi_output=True, reset=first,
-            ensure_min_samples=2 if first else 1,
-        )  # fmt: skip
-        if y.ndim == 2 and y.shape[1] == 1:
-            y = column_or_1d(y, warn=True)
-        rows, weights = check_sample_weight(sample_weight, X)
-        return X[rows], y[rows].astype(np.float64), weights
+        check_parameters(self, CONSTRAINTS)
 
     def _start(self, X, y, weights, generator, settings):
         """Scales, inducing inputs, model and inference before the first step."""
@@ -162,11 +99,6 @@ class SIPBase:
     def _scaled_target(self, y):
         return (y - self._y_offset) / self._y_scale
 
-    def _count(self, weights):
-        """Count the rows; whole numbers stay whole."""
-        total = self.n_samples_seen_ + float(weights.sum())
-        self.n_samples_seen_ = int(total) if total.is_integer() else total
-
     def _placed(self, X):
         """Inputs in units in which rows have distances."""
         return self._scaled(X) * self._X_units
@@ -195,7 +127,7 @@ class SIPBase:
         settings = training_settings(self, len(y[rows]), automatic(len(y[rows])))
         self._start(X[rows], y[rows], weights[rows], start, settings)
         self._unseen = Unseen(chance)
-        self._count(weights)
+        self.n_samples_seen_ = number_of_rows(weights.sum())
         data = self._scaled(X), self._scaled_target(y), weights
         n_tasks = settings.n_epochs + (0 if other is None else self._more(settings.n_epochs))
         tasks = self._callback_tasks(X, y, n_tasks)
@@ -260,7 +192,7 @@ class SIPBase:
                 "A step on this batch was not finite; the model is unchanged. Scale the inputs "
                 "or lower 'learning_rate'."
             )
-        self._count(weights)
+        self.n_samples_seen_ = number_of_rows(self.n_samples_seen_ + weights.sum())
         self._remember(X, y, weights)
         self.loss_curve_ = [*self.loss_curve_, loss]
         self._publish()
@@ -351,8 +283,7 @@ class SIPBase:
 
     def _publish(self):
         self._y_ndim = 1
-        for name, value in self._fitted_so_far().items():
-            setattr(self, name, value)
+        vars(self).update(self._fitted_so_far())
 
     def _fitted_so_far(self):
         """Attributes with which the estimator predicts as it stands."""

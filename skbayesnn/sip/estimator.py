@@ -3,7 +3,7 @@
 from typing import Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -14,9 +14,11 @@ from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture
-from skbayesnn.sip._base import NETWORKS, SIPBase
+from skbayesnn.sip._base import SIPBase
 from skbayesnn.sip.members import SeveralFits
+from skbayesnn.sip.settings import NETWORKS
 from skbayesnn.training.beside import ProcessBeside, pooled
+from skbayesnn.training.rows import regression_rows
 from skbayesnn.training.settings import number_of_networks
 from skbayesnn.training.unseen import draws_where_unseen, where_unseen
 
@@ -26,6 +28,7 @@ class SIPRegressor(
     SIPBase,
     CallbackSupportMixin,
     ProbabilisticRegressorMixin,
+    MultiOutputMixin,
     RegressorMixin,
     BaseEstimator,
 ):
@@ -361,7 +364,7 @@ class SIPRegressor(
             or if the posterior of the inducing values left the prior.
         """
         self._check_parameters()
-        X, y, weights = self._checked(X, y, sample_weight, True)
+        X, y, weights = regression_rows(self, X, y, sample_weight, least=2)
         if self.normalize_y:
             y = within_limits(y, "y", weights)
         self._forget()
@@ -409,10 +412,9 @@ class SIPRegressor(
         """
         self._check_parameters()
         first = not self._started()
-        X, y, weights = self._checked(X, y, sample_weight, first)
-        if not first:
-            self._check_n_targets(y)
-        n_networks = 1 if isinstance(self.n_networks, str) else int(self.n_networks)
+        told = {"least": 2} if first else {"n_targets": np.size(self.noise_variance_)}
+        X, y, weights = regression_rows(self, X, y, sample_weight, **told)
+        n_networks = number_of_networks(self.n_networks, len(X), {})
         members = self._new_members(y, n_networks) if first else []
         if members or hasattr(self, "estimators_"):
             self._stream_members(members, X, y, weights)

@@ -18,6 +18,8 @@ ALPHA_START = 0.2
 """α at the start, as a part of its final value."""
 INDUCING_RATE = 4.0
 """Factor on the learning rate of the inducing inputs, which have far to go."""
+AVERAGING = 0.99
+"""Weight of the past in the average of the parameters, a step; less in the first steps."""
 USUAL = 1.5
 """A block of the gradient is cut to so many times its usual norm. Where the noise has become
 small a step too far brings gradients a hundred times larger, and Adam, which divides by what
@@ -40,8 +42,6 @@ class Settings:
         Steps over which β rises from 0.
     alpha_warmup_steps : float
         Steps over which α rises from a fifth of the model's to all of it.
-    averaging : float
-        Weight of the past in the average of the parameters, a step.
     discriminator_steps : int
         Steps of the classifier for each of the model.
     width : int
@@ -51,7 +51,6 @@ class Settings:
     kl_weight: float = 1.0
     warmup_steps: float = 0.0
     alpha_warmup_steps: float = 0.0
-    averaging: float = 0.99
     discriminator_steps: int = 1
     width: int = 50
 
@@ -143,7 +142,7 @@ class SIPInference(Trainable):
                 self._cut(self.model.gradient)
                 self.adam.step(self.model.theta, self.model.gradient, rates)
                 self.n_steps += 1
-                decay = min(s.averaging, self.n_steps / (self.n_steps + 10.0))
+                decay = min(AVERAGING, self.n_steps / (self.n_steps + 10.0))
                 self.average += (1.0 - decay) * (self.model.theta - self.average)
                 losses.append(loss * len(rows))
                 divergences.append(divergence)

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 
 from skbayesnn.numerics.random import systematic
 from skbayesnn.predictive import linear_pool
-from skbayesnn.sip._base import PRIORS_IN_TURN
+from skbayesnn.sip.settings import PRIORS_IN_TURN
 from skbayesnn.training.beside import ProcessBeside
 from skbayesnn.training.loop import CallbackTasks
 from skbayesnn.training.members import fit_side_by_side
@@ -27,11 +27,6 @@ class SeveralFits:
     Each target has a fit of its own, and so has each network of a target.
     """
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
-
     def _forget(self):
         """Drop what an earlier fit, or several, has left."""
         for name in (*_OF_ONE_FIT, "estimators_", "_y_ndim"):
@@ -39,13 +34,6 @@ class SeveralFits:
 
     def _started(self):
         return hasattr(self, "_inference") or hasattr(self, "estimators_")
-
-    def _check_n_targets(self, y):
-        """Raise if a later batch has another number of targets than the first."""
-        before = np.size(self.noise_variance_)
-        now = 1 if y.ndim == 1 else y.shape[1]
-        if now != before:
-            raise ValueError(f"y has {now} targets, but {before} at the first call.")
 
     @property
     def gaussian_process_weight_(self):

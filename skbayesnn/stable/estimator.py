@@ -377,8 +377,7 @@ class StableNNRegressor(
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         self._extrapolation = extrapolation
         found = sample_posterior(self, partition, prior, starts, n_warmup, (X, y), context)
-        for name, value in found.items():
-            setattr(self, name, value)
+        vars(self).update(found)
         self._ends, self._fitted_with = starts, model_parameters(self)
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
         self._warn_unless_converged()

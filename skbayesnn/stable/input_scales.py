@@ -23,6 +23,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skbayesnn._validation import location_and_scale
 from skbayesnn._warnings import warn_user
+from skbayesnn.numerics.random import some_rows
 from skbayesnn.stable.gaussian_evidence import by_log_scales, minus_log_evidence
 from skbayesnn.stable.partitions.features import distinct_rows
 from skbayesnn.stable.partitions.sampled import BIAS_SCALES
@@ -152,9 +153,8 @@ def best_scales(X, y, rng, activation="sign", sample_weight=None):
     _, spread = location_and_scale(X, "X", sample_weight)
     location, scale = location_and_scale(y, "y", sample_weight)
     rows, y, counts, squares = distinct_rows(X / spread, (y - location) / scale, sample_weight)
-    if len(y) > MAX_ROWS:
-        chosen = rng.choice(len(y), MAX_ROWS, replace=False)
-        rows, y, counts, squares = rows[chosen], y[chosen], counts[chosen], squares[chosen]
+    chosen = some_rows(len(y), MAX_ROWS, rng)
+    rows, y, counts, squares = rows[chosen], y[chosen], counts[chosen], squares[chosen]
     n_features = X.shape[1]
     n_scales = n_features + (activation == "erf")
     start = np.concatenate([np.zeros(n_scales), [0.0, np.log(0.1)]])

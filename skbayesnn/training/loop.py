@@ -203,9 +203,9 @@ class TrainingRecord:
 class _Held:
     """Scores of the held-out rows, and the parameters that are worth putting back."""
 
-    def __init__(self, model, tol, prefer_last):
-        self.model, self.tol, self.prefer_last = model, tol, prefer_last
-        self.best = self.last = None  # (mean, log densities, epoch, state)
+    def __init__(self, model, tol):
+        self.model, self.tol = model, tol
+        self.best = None  # (mean, epoch, state)
 
     def look(self, epoch):
         """Score the model as it stands; the mean log density, or None without such rows."""
@@ -213,27 +213,15 @@ class _Held:
         if rows is None:
             return None
         mean = float(np.average(rows, weights=self.model.held_out_weights))
-        better = self.best is None or mean > self.best[0] + self.tol
-        if better or self.prefer_last:
-            self.last = mean, rows, epoch, self.model.state()
-        if better:
-            self.best = self.last
+        if self.best is None or mean > self.best[0] + self.tol:
+            self.best = mean, epoch, self.model.state()
         return mean
 
     def put_back(self):
-        """Go back to the best parameters, or the last; the epoch they are of.
-
-        Held-out rows are few, and the last parameters profit from the falling learning rate:
-        with ``prefer_last`` the best are put back only where they win by more than the
-        standard error of the difference.
-        """
-        chosen = self.best
-        if self.prefer_last:
-            lead = self.best[1] - self.last[1]
-            if lead.mean() <= lead.std() / np.sqrt(max(1, len(lead) - 1)):
-                chosen = self.last
-        self.model.restore(chosen[3])
-        return chosen[2]
+        """Go back to the best parameters; the epoch they are of."""
+        _, epoch, state = self.best
+        self.model.restore(state)
+        return epoch
 
 
 def train(
@@ -248,7 +236,6 @@ def train(
     patience=50,
     tol=0.0,
     score_every=1,
-    prefer_last=False,
     callbacks=None,
 ):
     """Train a model.
@@ -275,9 +262,6 @@ def train(
         In nats a row.
     score_every : int, default=1
         Epochs from one look at the held-out rows to the next. The last epoch is always scored.
-    prefer_last : bool, default=False
-        Put back the best parameters only where they are better than the last by more than the
-        standard error of the difference.
     callbacks : CallbackTasks or None, default=None
 
     Returns
@@ -310,7 +294,7 @@ def train(
     >>> model.theta.round(3)
     array([3.])
     """
-    record, held = TrainingRecord(), _Held(model, tol, prefer_last)
+    record, held = TrainingRecord(), _Held(model, tol)
     batch_size = min(batch_size or model.n_rows, model.n_rows)
     factor, safe = 1.0, model.state()
     while record.n_epochs < n_epochs:
@@ -340,7 +324,7 @@ def train(
                 score = held.look(record.n_epochs)
                 record.scores += [] if score is None else [score]
         record.stopped_by_callback = callbacks is not None and callbacks.end()
-        waited = record.n_epochs - held.best[2] if held.best else 0
+        waited = record.n_epochs - held.best[1] if held.best else 0
         if record.stopped_by_callback or (early_stopping and waited >= patience):
             break
     if early_stopping and held.best is None:

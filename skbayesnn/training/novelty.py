@@ -13,6 +13,12 @@ LEVEL = 0.99
 """Part of the rows that have another as near as a row may be without any excess."""
 
 
+def typical_distance(X):
+    """Median distance of rows from their medians; where it is zero, the root mean square."""
+    squares = np.sum((X - np.median(X, axis=0)) ** 2, axis=1)
+    return np.sqrt(np.median(squares) or squares.mean())
+
+
 class Novelty:
     """Rows that were seen, up to a thousand of them chosen by chance, and distances to them.
 
@@ -60,8 +66,7 @@ class Novelty:
         if len(distinct) > 1:
             self.tree = cKDTree(distinct)
             self.near = np.quantile(self.tree.query(distinct, 2)[0][:, 1], LEVEL)
-            squares = np.sum((self.rows - np.median(self.rows, axis=0)) ** 2, axis=1)
-            self.spread = np.sqrt(np.median(squares) or squares.mean())
+            self.spread = typical_distance(self.rows)
 
     def __getstate__(self):
         return {**vars(self), "tree": None}

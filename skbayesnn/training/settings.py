@@ -99,7 +99,7 @@ def number_of_networks(n_networks, n_rows, rule):
     return next((n for limit, n in rule.items() if n_rows < limit), 1)
 
 
-def training_settings(estimator, n_rows, automatic):
+def training_settings(estimator, n_rows, automatic, **changed):
     """Put numbers in place of "auto".
 
     Parameters
@@ -109,6 +109,8 @@ def training_settings(estimator, n_rows, automatic):
     n_rows : int
         Rows to train on.
     automatic : Automatic
+    **changed
+        Parameters that have another value than the estimator's.
 
     Returns
     -------
@@ -131,11 +133,14 @@ def training_settings(estimator, n_rows, automatic):
     def epochs(value, steps, least=1):
         return int(max(least, -(-steps // n_batches)) if isinstance(value, str) else value)
 
-    size = estimator.batch_size
+    def given(name):
+        return changed.get(name, getattr(estimator, name))
+
+    size = given("batch_size")
     size = min(automatic.batch_size if isinstance(size, str) else int(size), n_rows)
     n_batches = -(-n_rows // size)
     return TrainingSettings(
-        n_epochs=epochs(estimator.max_iter, automatic.n_steps, automatic.least_epochs),
+        n_epochs=epochs(given("max_iter"), automatic.n_steps, automatic.least_epochs),
         batch_size=size,
         n_batches=n_batches,
         patience=epochs(estimator.n_iter_no_change, automatic.patience_steps),

@@ -20,7 +20,7 @@ from scipy.spatial.distance import cdist
 
 from skbayesnn._validation import location_and_scale
 from skbayesnn.predictive import PredictiveMixture, linear_pool
-from skbayesnn.training.novelty import Novelty
+from skbayesnn.training.novelty import Novelty, typical_distance
 
 MOST_ROWS = 400
 LENGTHS = np.geomspace(0.1, 10.0, 13)
@@ -72,8 +72,7 @@ class SmoothLaw:
         weights, roots = self.weights, np.sqrt(self.weights)
         self.location, self.scale = location_and_scale(self.targets, "y", weights)
         z = (self.targets - self.location) / self.scale * roots[:, None]
-        squares = np.sum((self.X - np.median(self.X, axis=0)) ** 2, axis=1)
-        spread = np.sqrt(np.median(squares) or squares.mean())
+        spread = typical_distance(self.X)
         # Rows beyond the first of each; weights below one make rows uncertain, not fewer.
         copies = max(weights.sum() - len(weights), 0.0)
         shape, parts = 1.0 + 0.5 * (len(weights) + copies), NOISES / (1.0 + NOISES)

@@ -1,26 +1,17 @@
 """What the two estimators share: from parameters and arrays to a trained network."""
 
 from dataclasses import replace
-from numbers import Integral, Real
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from skbayesnn._validation import (
-    BOOLEAN,
-    N_JOBS,
-    Interval,
-    InvalidParameterError,
-    Options,
-    check_sample_weight,
-    positive,
-)
+from skbayesnn._validation import InvalidParameterError
 from skbayesnn._warnings import warn_user
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.workers import Workers
 from skbayesnn.training.loop import CallbackTasks, train
+from skbayesnn.training.rows import number_of_rows
 from skbayesnn.training.settings import (
-    TRAINING_CONSTRAINTS,
     Automatic,
     copies,
     hold_out,
@@ -29,7 +20,7 @@ from skbayesnn.training.settings import (
     training_settings,
 )
 from skbayesnn.training.unseen import Unseen
-from skbayesnn.udn.architecture import FUSED, GENERATORS, MANY_INPUTS, Architecture
+from skbayesnn.udn.architecture import FUSED, MANY_INPUTS, Architecture
 from skbayesnn.udn.depth import CategoricalDepth, PointMass, TruncatedPoisson
 from skbayesnn.udn.inference import DepthInference
 from skbayesnn.udn.inputs import OneScale, TableScales, waves
@@ -46,59 +37,6 @@ SCOUT_START, SCOUT_EPOCHS = 0.1, 0.2
 """With many inputs a scout says which of them matter: a network whose weights of layer 1 start this
 much smaller, so that they show what was learned and not where they started, trained for this part
 of the epochs."""
-
-
-class Pair:
-    """A tuple of ``low`` to ``high`` positive integers."""
-
-    def __contains__(self, value):
-        return (
-            isinstance(value, tuple | list)
-            and len(value) in (2, 3)
-            and all(v in positive(Integral) for v in value)
-        )
-
-    def __str__(self):
-        return "a tuple (height, width) or (height, width, channels) of positive ints"
-
-
-class Callable:
-    """A function, or a class."""
-
-    def __contains__(self, value):
-        return callable(value)
-
-    def __str__(self):
-        return "a callable that makes layers"
-
-
-class Mapping:
-    """A dictionary of weights, of which some are above zero."""
-
-    def __contains__(self, value):
-        if not isinstance(value, dict):
-            return False
-        weights = value.values()
-        allowed = Interval(Real, 0.0, None, "left")
-        return all(w in allowed for w in weights) and (not value or any(w > 0 for w in weights))
-
-    def __str__(self):
-        return "a dict of class to weight (not negative, and not all 0)"
-
-
-CONSTRAINTS = {
-    "n_networks": [positive(Integral), Options(("auto",))],
-    "width": [positive(Integral), Options(("auto",))],
-    "layer_generator": [Options(tuple(GENERATORS)), Callable()],
-    "image_shape": [Options((None,)), Pair()],
-    "depth_prior": [Options(("poisson", "categorical", "point"))],
-    "prior_depth": [positive()],
-    "max_depth": [positive(Integral)],
-    "weight_scale": [positive(), Options(("auto",))],
-    "refit": BOOLEAN,
-    "n_jobs": N_JOBS,
-    **TRAINING_CONSTRAINTS,
-}
 
 
 class UnboundedDepthMixin:
@@ -268,7 +206,7 @@ class UnboundedDepthMixin:
         goes_on : bool
             False if a callback asked to stop.
         """
-        self._see(weights)
+        self.n_samples_seen_ = number_of_rows(self.n_samples_seen_ + weights.sum())
         rows = other = slice(None)
         if holding:
             rows, other = hold_out(
@@ -387,18 +325,9 @@ class UnboundedDepthMixin:
         self.n_iter_ += record.n_epochs
         return record
 
-    def _see(self, weights):
-        total = self.n_samples_seen_ + float(weights.sum())
-        self.n_samples_seen_ = int(total) if total.is_integer() else total
-
-    def _weighted(self, X, y, sample_weight):
-        """Rows that have a weight, and their weights."""
-        rows, weights = check_sample_weight(sample_weight, X)
-        return X[rows], y[rows], weights
-
     def _start_stream(self, X, targets, weights, likelihood):
         """Networks for a stream, scaled by its first batch; one by "auto"."""
-        n_networks = 1 if isinstance(self.n_networks, str) else int(self.n_networks)
+        n_networks = number_of_networks(self.n_networks, len(X), {})
         self._initialise(*X.shape[::-1], likelihood, n_networks)
         for member in self._members():
             member._learn_input_scale(X, weights)
@@ -412,7 +341,7 @@ class UnboundedDepthMixin:
         self._publish()
 
     def _pass_once(self, X, targets, weights, workers):
-        self._see(weights)
+        self.n_samples_seen_ = number_of_rows(self.n_samples_seen_ + weights.sum())
         self._process = self._before = None  # they cannot take in a stream
         if self._X_map is not None:
             self._X_map.extend(X)
@@ -426,8 +355,7 @@ class UnboundedDepthMixin:
         self._depth_memory = inference.mean_log_likelihood
 
     def _publish(self):
-        for name, value in self._fitted_so_far().items():
-            setattr(self, name, value)
+        vars(self).update(self._fitted_so_far())
 
     def _depths(self):
         """Probability of each depth of this estimator's own network, which has all these layers."""

@@ -9,18 +9,19 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import validate_data
 
-from skbayesnn._safety import VersionStampMixin, whole_or_not_at_all
+from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, Schedule, Seed
-from skbayesnn._validation import BOOLEAN, Options, check_parameters
+from skbayesnn._validation import Options, check_parameters
 from skbayesnn.numerics.threads import one_blas_thread
-from skbayesnn.udn._base import CONSTRAINTS, Mapping, UnboundedDepthMixin
+from skbayesnn.training.rows import weighted_rows
+from skbayesnn.udn._base import UnboundedDepthMixin
 from skbayesnn.udn.layers import LayerGenerator
 from skbayesnn.udn.likelihoods import Likelihood, best_temperature
 from skbayesnn.udn.probabilities import ClassPredictions
+from skbayesnn.udn.settings import CONSTRAINTS, Mapping
 
 
 class UDNClassifier(
-    VersionStampMixin,
     ClassPredictions,
     UnboundedDepthMixin,
     CallbackSupportMixin,
@@ -251,10 +252,7 @@ class UDNClassifier(
         self.random_state = random_state
 
     def _check_parameters(self):
-        own = {
-            "gaussian_process": BOOLEAN,
-            "class_weight": [Mapping(), Options(("balanced", None))],
-        }
+        own = {"class_weight": [Mapping(), Options(("balanced", None))]}
         check_parameters(self, {**CONSTRAINTS, **own})
 
     @with_callbacks
@@ -285,7 +283,7 @@ class UDNClassifier(
         self._check_parameters()
         X, y = validate_data(self, X, y, dtype=np.float64, order="C")
         check_classification_targets(y)
-        X, y, weights = self._weighted(X, y, sample_weight)
+        X, y, weights = weighted_rows(X, y, sample_weight)
         self.classes_, codes = np.unique(y, return_inverse=True)
         law, n_networks = self._law(), self._number_of_networks(len(X))
         self._initialise(*X.shape[::-1], law, n_networks)
@@ -369,7 +367,7 @@ class UDNClassifier(
             raise ValueError(
                 f"classes={classes!r} is not the same as on the first call: {self.classes_!r}."
             )
-        X, y, weights = self._weighted(X, y, sample_weight)
+        X, y, weights = weighted_rows(X, y, sample_weight)
         codes = np.searchsorted(self.classes_, y)
         known = codes < len(self.classes_)
         if not known.all() or np.any(self.classes_[codes] != y):

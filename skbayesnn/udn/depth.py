@@ -1,22 +1,15 @@
 """Posteriors of the depth ℓ (Nazaret and Blei, 2022).
 
 All share one small interface: ``support`` (the largest depth with mass, m(q) in the
-paper), ``probabilities()``, ``log_prior(m)``, ``elbo(values)`` and ``gradient(values)``
-given the value of each depth (expected log-likelihood less the divergence of the
-weights), and ``update(values, limit)``, which moves q towards the best one for these
-values. Depth 1 is entry 0 of every array.
+paper), ``probabilities()``, ``elbo(values)`` given the value of each depth (expected
+log-likelihood less the divergence of the weights), and ``update(values, limit)``, which
+moves q towards the best one for these values. Depth 1 is entry 0 of every array.
 """
 
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import gammaln, pdtr, pdtri, pdtrik
-
-
-def normalised(log_weights):
-    """Subtract from each row its log-sum-exp; rows may hold minus infinity."""
-    shifted = log_weights - log_weights.max(axis=-1, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+from scipy.special import gammaln, log_softmax, pdtr, pdtri, pdtrik
 
 
 class DepthPosterior:
@@ -91,14 +84,6 @@ class TruncatedPoisson(DepthPosterior):
         steps = np.arange(m)
         return steps * np.log(self.prior_depth) - self.prior_depth - gammaln(steps + 1)
 
-    def gradient(self, values):
-        """Derivative of :meth:`elbo` in λ at fixed support (d log q_ℓ/dλ = (ℓ − E ℓ)/λ)."""
-        log_q = self.log_probabilities()
-        q = np.exp(log_q)
-        m = len(q)
-        score = (np.arange(m) - q @ np.arange(m)) / self.rate
-        return float((q * score) @ (np.asarray(values)[:m] + self.log_prior(m) - log_q))
-
     def update(self, values, limit, step=0.1):
         """Move λ towards the maximiser of :meth:`elbo` for these values.
 
@@ -136,7 +121,7 @@ class TruncatedPoisson(DepthPosterior):
         steps = np.arange(supports[-1])
         log_q = steps * np.log(rates)[:, None] - gammaln(steps + 1)
         inside = steps < supports[:, None]
-        log_q = normalised(np.where(inside, log_q, -np.inf))
+        log_q = log_softmax(np.where(inside, log_q, -np.inf), axis=1)
         q = np.exp(log_q)
         constants = (q * (self.log_prior(len(steps)) - np.where(inside, log_q, 0.0))).sum(axis=1)
         return rates, supports, q, constants
@@ -150,7 +135,7 @@ class TruncatedPoisson(DepthPosterior):
         self.rate = state
         self.support = int(self._supports(np.array([state]))[0])
         steps = np.arange(self.support)
-        self._log_q = normalised(steps * np.log(state) - gammaln(steps + 1))
+        self._log_q = log_softmax(steps * np.log(state) - gammaln(steps + 1))
 
 
 @lru_cache(maxsize=8)
@@ -188,24 +173,17 @@ class CategoricalDepth(DepthPosterior):
 
     def log_probabilities(self):
         """Logarithm of :meth:`probabilities`."""
-        return normalised(self.logits)
+        return log_softmax(self.logits)
 
     def log_prior(self, m):
         """Log prior probability of depths 1 to ``m``."""
         return np.full(m, -np.log(len(self.logits)))
 
-    def gradient(self, values):
-        """Gradient of :meth:`elbo` in the logits."""
-        log_q = self.log_probabilities()
-        q = np.exp(log_q)
-        inner = np.asarray(values)[: len(q)] + self.log_prior(len(q)) - log_q
-        return q * (inner - q @ inner)
-
     def update(self, values, limit, step=0.1):
         """Move each logit towards the exact posterior, log p(ℓ) + values, by at most ``step``."""
         target = np.asarray(values, dtype=float)[: self.support]
-        self.logits += np.clip(normalised(target) - self.log_probabilities(), -step, step)
-        self.logits = normalised(self.logits)
+        self.logits += np.clip(log_softmax(target) - self.log_probabilities(), -step, step)
+        self.logits = log_softmax(self.logits)
 
     def state(self):
         """What :meth:`restore` takes."""
@@ -236,21 +214,9 @@ class PointMass(DepthPosterior):
         """Probability of each depth."""
         return np.eye(self.support)[-1]
 
-    def log_probabilities(self):
-        """Logarithm of :meth:`probabilities`."""
-        return np.where(np.arange(1, self.support + 1) == self.support, 0.0, -np.inf)
-
-    def log_prior(self, m):
-        """Log prior probability of depths 1 to ``m``: zero, the depth is given."""
-        return np.zeros(m)
-
     def elbo(self, values):
         """Value of the one depth."""
         return float(values[self.support - 1])
-
-    def gradient(self, values):
-        """Nothing to learn."""
-        return np.zeros(0)
 
     def update(self, values, limit, step=0.1):
         """Nothing to learn."""

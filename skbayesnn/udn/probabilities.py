@@ -1,20 +1,20 @@
 """What classifiers predict: probabilities by each depth, and those of a process beside them."""
 
 from contextlib import suppress
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skbayesnn._typing import ArrayLike, FloatArray
+from skbayesnn._validation import check_levels
+from skbayesnn.base import ProbabilisticClassifierMixin
 from skbayesnn.numerics.threads import one_blas_thread
-from skbayesnn.training.classes import MOST_CLASSES, ClassesBeside, HeldOutClasses, product
+from skbayesnn.udn.classes_beside import MOST_CLASSES, ClassesBeside, HeldOutClasses, product
 
 
-class ClassPredictions:
+class ClassPredictions(ProbabilisticClassifierMixin):
     """Predictions of all networks, and of the process beside them, which is ``_process``."""
 
     def _set_beside(self, X, targets, weights, rows, other):
@@ -90,25 +90,6 @@ class ClassPredictions:
         p = np.tensordot(q, by_depth, axes=1)
         return p / p.sum(axis=1, keepdims=True)
 
-    def predict_log_proba(self, X: ArrayLike) -> FloatArray:
-        """Logarithm of :meth:`predict_proba`; (n_samples, n_classes)."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Predict the most probable class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-        """
-        most_probable = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[most_probable]
-
     @one_blas_thread
     def predict_quantiles(
         self, X: ArrayLike, quantiles: ArrayLike = (0.05, 0.5, 0.95)
@@ -132,9 +113,7 @@ class ClassPredictions:
         ValueError
             A quantile is outside (0, 1).
         """
-        levels = np.atleast_1d(np.asarray(quantiles, dtype=float))
-        if levels.ndim != 1 or not np.all((levels > 0) & (levels < 1)):
-            raise ValueError(f"quantiles must be numbers in (0, 1). Got {quantiles!r} instead.")
+        levels = check_levels(quantiles)
         by_depth, q = self._depth_probabilities(X)
         p = np.moveaxis(by_depth, 0, -1)
         order = np.argsort(p, axis=-1)

@@ -5,9 +5,9 @@ from numbers import Integral
 from typing import Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, FloatArray, Schedule, Seed
@@ -19,15 +19,17 @@ from skbayesnn._validation import (
     positive,
     within_limits,
 )
-from skbayesnn.base import ProbabilisticRegressorMixin
+from skbayesnn.base import POINT_ESTIMATES, ProbabilisticRegressorMixin
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture, linear_pool
 from skbayesnn.training.beside import ProcessBeside, pooled
 from skbayesnn.training.effects import distance_units, input_effects
+from skbayesnn.training.rows import regression_rows
 from skbayesnn.training.unseen import where_unseen
-from skbayesnn.udn._base import CONSTRAINTS, UnboundedDepthMixin
+from skbayesnn.udn._base import UnboundedDepthMixin
 from skbayesnn.udn.layers import LayerGenerator
 from skbayesnn.udn.likelihoods import Likelihood
+from skbayesnn.udn.settings import CONSTRAINTS
 
 MANY_ROWS, BEFORE_PART = 2000, 0.3
 """With so many rows a refit is shorter, and this part of the prediction is that of the network as
@@ -39,6 +41,7 @@ class UDNRegressor(
     UnboundedDepthMixin,
     CallbackSupportMixin,
     ProbabilisticRegressorMixin,
+    MultiOutputMixin,
     RegressorMixin,
     BaseEstimator,
 ):
@@ -346,25 +349,14 @@ class UDNRegressor(
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
-
     def _check_parameters(self):
         own = {
             "likelihood": [Options(("gaussian", "heteroscedastic", "student_t", "mixture"))],
             "n_components": [positive(Integral)],
-            "gaussian_process": BOOLEAN,
             "normalize_y": BOOLEAN,
-            "point_estimate": [Options(("mean", "median"))],
+            "point_estimate": POINT_ESTIMATES,
         }
         check_parameters(self, {**CONSTRAINTS, **own})
-
-    def _targets(self, y):
-        if y.ndim == 2 and y.shape[1] == 1:
-            y = column_or_1d(y, warn=True)
-        return y.astype(float)
 
     def _learn_target_scale(self, targets, weights):
         self._y_offset, self._y_scale = np.zeros(targets.shape[1]), np.ones(targets.shape[1])
@@ -439,10 +431,7 @@ class UDNRegressor(
             If training diverged although the learning rate was cut.
         """
         self._check_parameters()
-        X, y = validate_data(
-            self, X, y, dtype=np.float64, order="C", y_numeric=True, multi_output=True
-        )
-        X, y, weights = self._weighted(X, self._targets(y), sample_weight)
+        X, y, weights = regression_rows(self, X, y, sample_weight)
         if self.normalize_y:
             y = within_limits(y, "y", weights)
         self._y_ndim, targets = y.ndim, y.reshape(len(y), -1)
@@ -480,18 +469,12 @@ class UDNRegressor(
         """
         self._check_parameters()
         first = not hasattr(self, "depth_posterior_")
-        X, y = validate_data(
-            self, X, y, dtype=np.float64, order="C", y_numeric=True, multi_output=True, reset=first
-        )
-        X, y, weights = self._weighted(X, self._targets(y), sample_weight)
+        n_targets = None if first else len(self._y_offset)
+        X, y, weights = regression_rows(self, X, y, sample_weight, n_targets=n_targets)
         targets = y.reshape(len(y), -1)
         if first:
             self._y_ndim = y.ndim
             self._start_stream(X, targets, weights, self._law(targets.shape[1]))
-        elif targets.shape[1] != len(self._y_offset):
-            raise ValueError(
-                f"y has {targets.shape[1]} targets, but {len(self._y_offset)} at the first call."
-            )
         self._train_once(X, targets, weights)
         self._remember(X, targets, weights)
         return self

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from gradients import assert_gradient
 from scipy.stats import f
+from wishart_densities import draw
 
 from skbayesnn.dwp import objective as ob
 from skbayesnn.dwp import start as st
@@ -143,7 +144,7 @@ def test_features_have_the_conditional_distribution():
     Z, X, freedom, n = rng.normal(size=(3, 2)), rng.normal(size=(1, 2)), 4, 20_000
     c = condition(Z, -np.log(freedom))
     conditional = condition_rows(c, X)
-    S = wishart.draw(wishart.prior_parameters("gw", 3, freedom), rng, n).factors
+    S = draw(wishart.prior_parameters("gw", 3, freedom), rng, n).factors
     grams = np.zeros((n, 4))
     for i in range(n):
         inducing = features(c, S[i], freedom)

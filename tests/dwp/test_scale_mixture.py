@@ -7,6 +7,7 @@ import pytest
 from deep_wishart import quick, wave
 from gradients import assert_gradient
 from scipy.special import logit
+from wishart_densities import draw, log_posterior, log_prior, log_volume
 
 from skbayesnn._validation import InvalidParameterError
 from skbayesnn.dwp import objective as ob
@@ -49,10 +50,10 @@ def test_divergence_is_the_mean_log_ratio_of_the_densities(posterior, n_points, 
     """log Q − log P at draws of G, each with the volume of its own scale matrix."""
     parameters, m = perturbed(posterior, n_points, freedom), mixture(n_points)
     rank, L = min(freedom, n_points), m.conditional.factor
-    draws = w.draw(parameters, np.random.default_rng(3), 30_000)
-    log_q = w.log_posterior(draws) - w.log_volume(rank, m.factor)
+    draws = draw(parameters, np.random.default_rng(3), 30_000)
+    log_q = log_posterior(draws) - log_volume(rank, m.factor)
     whitened = np.linalg.solve(L, m.factor @ draws.factors)
-    log_p = w.log_prior(whitened, freedom) - w.log_volume(rank, L)
+    log_p = log_prior(whitened, freedom) - log_volume(rank, L)
     value = mixed_divergence(m, parameters, freedom)[0]
     error = (log_q - log_p).std() / np.sqrt(30_000)
     assert value > 10 * error
@@ -60,10 +61,10 @@ def test_divergence_is_the_mean_log_ratio_of_the_densities(posterior, n_points, 
     # It is a density: that of the prior over it has a mean of one under draws of it.
     wide = perturbed(posterior, n_points, freedom, scale=0.05)
     m = mixture(n_points, part=0.05)
-    draws = w.draw(wide, np.random.default_rng(4), 30_000)
-    log_q = w.log_posterior(draws) - w.log_volume(rank, m.factor)
+    draws = draw(wide, np.random.default_rng(4), 30_000)
+    log_q = log_posterior(draws) - log_volume(rank, m.factor)
     whitened = np.linalg.solve(m.conditional.factor, m.factor @ draws.factors)
-    log_p = w.log_prior(whitened, freedom) - w.log_volume(rank, m.conditional.factor)
+    log_p = log_prior(whitened, freedom) - log_volume(rank, m.conditional.factor)
     ratio = np.exp(log_p - log_q)
     assert abs(ratio.mean() - 1) < 4 * ratio.std() / np.sqrt(30_000)
 

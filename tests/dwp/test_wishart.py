@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from gradients import differences
 from scipy.stats import gamma, kstest, ncx2, wishart
+from wishart_densities import draw, log_posterior, log_prior, log_volume
 
 from skbayesnn.dwp import wishart as w
 
@@ -31,8 +32,8 @@ def scale_factor(n_points, seed=1):
 @pytest.mark.parametrize(("n_points", "freedom"), SIZES)
 def test_mean_of_p_over_q_is_one(posterior, n_points, freedom):
     parameters = perturbed(posterior, n_points, freedom)
-    draws = w.draw(parameters, np.random.default_rng(2), 30_000)
-    log_ratio = w.log_prior(draws.factors, freedom) - w.log_posterior(draws)
+    draws = draw(parameters, np.random.default_rng(2), 30_000)
+    log_ratio = log_prior(draws.factors, freedom) - log_posterior(draws)
     ratio = np.exp(log_ratio)
     error = ratio.std() / np.sqrt(len(ratio))
     assert error < 0.03  # so that the next line can fail
@@ -43,8 +44,8 @@ def test_mean_of_p_over_q_is_one(posterior, n_points, freedom):
 @pytest.mark.parametrize(("n_points", "freedom"), SIZES)
 def test_divergence_is_the_mean_log_ratio(posterior, n_points, freedom):
     parameters = perturbed(posterior, n_points, freedom, scale=0.4)
-    draws = w.draw(parameters, np.random.default_rng(3), 30_000)
-    log_ratio = w.log_posterior(draws) - w.log_prior(draws.factors, freedom)
+    draws = draw(parameters, np.random.default_rng(3), 30_000)
+    log_ratio = log_posterior(draws) - log_prior(draws.factors, freedom)
     error = log_ratio.std() / np.sqrt(len(log_ratio))
     value, _ = w.divergence(parameters, freedom)
     assert value > 10 * error
@@ -55,9 +56,9 @@ def test_divergence_is_the_mean_log_ratio(posterior, n_points, freedom):
 @pytest.mark.parametrize(("n_points", "freedom"), SIZES)
 def test_posterior_set_to_the_prior(posterior, n_points, freedom):
     parameters = w.prior_parameters(posterior, n_points, freedom)
-    draws = w.draw(parameters, np.random.default_rng(0), 5)
-    log_prior = w.log_prior(draws.factors, freedom)
-    np.testing.assert_allclose(w.log_posterior(draws), log_prior, rtol=1e-12)
+    draws = draw(parameters, np.random.default_rng(0), 5)
+    expected = log_prior(draws.factors, freedom)
+    np.testing.assert_allclose(log_posterior(draws), expected, rtol=1e-12)
     value, gradient = w.divergence(parameters, freedom)
     assert abs(value) < 1e-12
     for part in gradient.values():  # the least divergence
@@ -72,9 +73,9 @@ def test_reductions_are_exact(n_points, freedom):
     left = {k: v for k, v in full.items() if k != "right"}
     plain = {k: v for k, v in full.items() if k not in ("left", "right")}
     for larger, smaller in ((full, left), ({**left, "left": np.eye(n_points)}, plain)):
-        a, b = (w.draw(p, np.random.default_rng(1), 3) for p in (larger, smaller))
+        a, b = (draw(p, np.random.default_rng(1), 3) for p in (larger, smaller))
         np.testing.assert_allclose(a.factors, b.factors, rtol=1e-14)
-        np.testing.assert_allclose(w.log_posterior(a), w.log_posterior(b), rtol=1e-13)
+        np.testing.assert_allclose(log_posterior(a), log_posterior(b), rtol=1e-13)
         np.testing.assert_allclose(
             w.divergence(larger, freedom)[0], w.divergence(smaller, freedom)[0]
         )
@@ -85,8 +86,8 @@ def test_density_of_the_gram_matrix(n_points, freedom):
     """Eq. 11 against scipy's Wishart density, for every scale matrix."""
     L = scale_factor(n_points)
     parameters = w.prior_parameters("gw", n_points, freedom)
-    S = w.draw(parameters, np.random.default_rng(0), 4).factors
-    found = w.log_prior(S, freedom) - w.log_volume(n_points, L)
+    S = draw(parameters, np.random.default_rng(0), 4).factors
+    found = log_prior(S, freedom) - log_volume(n_points, L)
     G = L @ S @ S.transpose(0, 2, 1) @ L.T
     expected = [wishart.logpdf(g, freedom, L @ L.T) for g in G]
     np.testing.assert_allclose(found, expected, rtol=1e-10)
@@ -97,7 +98,7 @@ def test_density_of_the_gram_matrix(n_points, freedom):
 def test_posterior_density_by_numerical_volume(posterior, n_points, freedom):
     """Change of variables from T to the Gram matrix, with a numerical Jacobian."""
     parameters = perturbed(posterior, n_points, freedom)
-    draws = w.draw(parameters, np.random.default_rng(0), 1)
+    draws = draw(parameters, np.random.default_rng(0), 1)
     T = draws.bartlett[0]
     rank = T.shape[1]
     free = np.tril_indices(n_points, 0, rank)
@@ -120,7 +121,7 @@ def test_posterior_density_by_numerical_volume(posterior, n_points, freedom):
     log_n = -0.5 * ((T[low] - parameters["mean"][low]) / std) ** 2 - np.log(std)
     log_n -= 0.5 * np.log(2 * np.pi)
     expected = log_t.sum() + log_n.sum() - np.linalg.slogdet(jacobian)[1]
-    np.testing.assert_allclose(w.log_posterior(draws)[0], expected, rtol=1e-7)
+    np.testing.assert_allclose(log_posterior(draws)[0], expected, rtol=1e-7)
 
 
 def test_log_volume_by_numerical_volume():
@@ -139,12 +140,12 @@ def test_log_volume_by_numerical_volume():
             out.append(((up @ up.T) - (down @ down.T))[free] / (2 * step))
         return np.linalg.slogdet(out)[1]
 
-    np.testing.assert_allclose(w.log_volume(2, L), jacobian(L) - jacobian(np.eye(4)), rtol=1e-7)
+    np.testing.assert_allclose(log_volume(2, L), jacobian(L) - jacobian(np.eye(4)), rtol=1e-7)
 
 
 def test_bartlett_draws_have_wishart_moments():
     L, freedom = scale_factor(4), 2
-    S = w.draw(w.prior_parameters("gw", 4, freedom), np.random.default_rng(0), 40_000).factors
+    S = draw(w.prior_parameters("gw", 4, freedom), np.random.default_rng(0), 40_000).factors
     G = L @ S @ S.transpose(0, 2, 1) @ L.T
     scale = L @ L.T
     np.testing.assert_allclose(G.mean(axis=0), freedom * scale, atol=0.15)
@@ -159,7 +160,7 @@ def test_top_left_element_is_a_noncentral_chi_square():
     parameters = w.prior_parameters("a-gw", 2, freedom)
     parameters["mean"][1, 0], parameters["log_std"][1, 0] = mean, np.log(std)
     parameters["left"][:] = [[0.0, 1.0], [1.0, 0.0]]
-    S = w.draw(parameters, np.random.default_rng(0), 20_000).factors
+    S = draw(parameters, np.random.default_rng(0), 20_000).factors
     element = (S @ S.transpose(0, 2, 1))[:, 0, 0] / std**2
     assert kstest(element, ncx2(1, (mean / std) ** 2).cdf).pvalue > 0.01
     alpha = element.mean() ** 2 / element.var()

@@ -19,9 +19,9 @@ from skbayesnn.metrics import crps_scorer
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.sip import SIPRegressor
-from skbayesnn.sip._base import automatic
 from skbayesnn.sip.inference import SIPInference
 from skbayesnn.sip.noise import PREDICTION
+from skbayesnn.sip.settings import automatic
 from skbayesnn.training.settings import hold_out, training_settings
 
 

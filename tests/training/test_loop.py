@@ -84,18 +84,6 @@ def test_held_out_rows_count_by_their_weights():
     np.testing.assert_allclose(first, second, rtol=1e-12)
 
 
-def test_the_last_parameters_are_kept_unless_the_best_are_clearly_better():
-    # Held-out rows that hardly differ from the training rows: the best wins by chance alone.
-    X, y = data(200)
-    model = Line(X[:100], y[:100], held_out=(X[100:], y[100:]))
-    record = train(model, **options(early_stopping=True, patience=300, prefer_last=True))
-    assert record.best_epoch == 300
-    # Held-out rows of pure noise: the first epochs are better by far.
-    model = overfitting()
-    record = train(model, **options(early_stopping=True, patience=300, prefer_last=True))
-    assert record.best_epoch < 100
-
-
 def test_blocks_have_their_own_rate():
     X, y = data()
     model = Line(X, y, blocks={"still": 2, "moving": 1}, rates={"still": 0.0})

@@ -7,7 +7,8 @@ import pytest
 from sklearn.metrics import log_loss
 
 from skbayesnn import UDNClassifier
-from skbayesnn.training import classes, process
+from skbayesnn.training import process
+from skbayesnn.udn import classes_beside
 
 QUICK = {"max_iter": 20, "n_networks": 2, "random_state": 0}
 
@@ -75,11 +76,11 @@ def test_weights_of_rows_are_numbers_of_rows(rows):
     found = []
     for rows_of, own in ((np.arange(150), weights.astype(float)), (many, np.ones(len(many)))):
         other = np.flatnonzero(rows_of >= 120)
-        held = classes.HeldOutClasses(
+        held = classes_beside.HeldOutClasses(
             np.flatnonzero(rows_of < 120), other, np.full((1, len(other), 2), 0.5), np.ones(1)
         )
         data = X[rows_of], codes[rows_of], own
-        found.append(classes.ClassesBeside(*data, [held], np.random.default_rng(0)))
+        found.append(classes_beside.ClassesBeside(*data, [held], np.random.default_rng(0)))
     # Races and searches end where steps are small, not at the same digit.
     assert found[0].weight == pytest.approx(found[1].weight, abs=0.02)
     p = [each.process.probabilities(X) for each in found]

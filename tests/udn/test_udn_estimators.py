@@ -106,7 +106,7 @@ def test_probability_quantiles():
     assert np.all(found[..., 1] <= found[..., 2])
     assert np.all(found[..., 2] <= found[..., 0])
     assert model.predict_quantiles(X[:3], 0.5).shape == (3, 2, 1)
-    with pytest.raises(ValueError, match=r"in \(0, 1\)"):
+    with pytest.raises(ValueError, match=r"range \(0, 1\)"):
         model.predict_quantiles(X, [0.5, 1.0])
 
 

@@ -26,6 +26,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skbayesnn._warnings import warn_user
 from skbayesnn.numerics.jit import kernel
+from skbayesnn.numerics.random import some_rows
 from skbayesnn.stable.additive.dense_kernel import DenseKernel, log_squared_factors, radial
 from skbayesnn.stable.additive.modes import are_one, not_told_apart
 from skbayesnn.stable.gaussian_evidence import by_log_scales, inverse_of, minus_log_evidence
@@ -253,10 +254,8 @@ def fit_gaussian_limits(X, y, weights, rng, may_be_rough=True):
     ConvergenceWarning
         If the optimiser failed.
     """
-    rows, edges = np.arange(len(y)), (X.min(axis=0), X.max(axis=0))
-    if len(y) > MAX_ROWS:
-        rows = rng.choice(len(y), MAX_ROWS, replace=False)
-        X, y, weights = X[rows], y[rows], weights[rows]
+    rows, edges = some_rows(len(y), MAX_ROWS, rng), (X.min(axis=0), X.max(axis=0))
+    X, y, weights = X[rows], y[rows], weights[rows]
     p = X.shape[1]
     data = X, on_circle(X), y, weights
     bounds = [(-_LOG_BOUND, _LOG_BOUND)] * p + [_LOG_VARIANCE_BOUNDS] * (p + 2)

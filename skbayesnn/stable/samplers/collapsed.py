@@ -12,8 +12,8 @@ from math import exp, log
 import numpy as np
 
 from skbayesnn.numerics.jit import kernel
-from skbayesnn.numerics.rank_one import error_growth, is_spent, shift_inverse
 from skbayesnn.numerics.stable_laws import log_density
+from skbayesnn.stable.samplers.rank_one import error_growth, is_spent, shift_inverse
 from skbayesnn.stable.samplers.scales import move_log_variance
 from skbayesnn.stable.samplers.weights import WeightChain
 

@@ -19,9 +19,9 @@ import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 
 from skbayesnn.numerics.jit import kernel
-from skbayesnn.numerics.rank_one import error_growth, is_spent, shift_inverse
 from skbayesnn.stable.samplers.chain import Chain
 from skbayesnn.stable.samplers.joint_weights import factor
+from skbayesnn.stable.samplers.rank_one import error_growth, is_spent, shift_inverse
 from skbayesnn.stable.samplers.scales import (
     draw_log_noise,
     log_noise_prior,

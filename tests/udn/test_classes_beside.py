@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import approx_fprime
 from scipy.special import softmax
 
-from skbayesnn.training import classes
-from skbayesnn.training.classes import (
+from skbayesnn.udn import classes_beside
+from skbayesnn.udn.classes_beside import (
     SHARES,
     SUM_STD,
     SUMS,
@@ -131,7 +131,7 @@ def test_rows_are_bounded_by_the_work(rows, rng, monkeypatch):
     X, codes = rows
     assert most_rows(8e6, 2) in (199, 200)
     assert most_rows(8e6, 8) in (99, 100)
-    monkeypatch.setattr(classes, "MOST_WORK", 50.5**3)
+    monkeypatch.setattr(classes_beside, "MOST_WORK", 50.5**3)
     flat = np.full((150, 2), 0.5)
     found = ClassesBeside(X, codes, np.ones(150), held_of(X, codes, 1, flat), rng)
     assert len(found.process.features) == 50
@@ -140,9 +140,11 @@ def test_rows_are_bounded_by_the_work(rows, rng, monkeypatch):
 def test_many_held_out_rows_are_judged_by_some(rows, rng, monkeypatch):
     X, codes = rows
     judged = []
-    monkeypatch.setattr(classes, "MOST_HELD", 9)
+    monkeypatch.setattr(classes_beside, "MOST_HELD", 9)
     monkeypatch.setattr(
-        classes, "log_likelihoods", lambda *told: judged.append(told) or log_likelihoods(*told)
+        classes_beside,
+        "log_likelihoods",
+        lambda *told: judged.append(told) or log_likelihoods(*told),
     )
     by_row = np.column_stack([np.arange(150.0), np.ones(150)])
     by_row /= by_row.sum(axis=1, keepdims=True)
@@ -157,5 +159,5 @@ def test_blocks_of_rows_change_nothing(rows, monkeypatch):
     X, codes = rows
     process = ClassProcess(np.array([0.0, 1.0, 2.0]), X, codes, np.ones(150), 2)
     whole = process.probabilities(X)
-    monkeypatch.setattr(classes, "ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(classes_beside, "ROWS_AT_ONCE", 7)
     np.testing.assert_allclose(process.probabilities(X), whole, rtol=1e-9)

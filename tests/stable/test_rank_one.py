@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from skbayesnn.numerics import rank_one
 from skbayesnn.numerics.jit import kernel
+from skbayesnn.stable.samplers import rank_one
 
 shift_inverse = kernel(rank_one.shift_inverse)
 error_growth = kernel(rank_one.error_growth)
