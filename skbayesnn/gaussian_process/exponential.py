@@ -12,7 +12,6 @@ _MAGIC = 4503599627370496.0 + 1023.0
 _LEAST = -707.0  # below, results would be denormal
 
 
-@kernel
 def capped_exp(values, cap):
     """Replace each number by ``exp(min(value, cap))``, in place, to 3e-16 of the result.
 
@@ -24,9 +23,14 @@ def capped_exp(values, cap):
     cap : float
         At most 700.
     """
+    powers = np.empty(values.shape[1])
+    _capped_exp(values, cap, powers, powers.view(np.int64))
+
+
+@kernel
+def _capped_exp(values, cap, powers, bits):
+    """:func:`capped_exp`, with a row to work in as numbers and as their bits."""
     n = values.shape[1]
-    powers = np.empty(n)
-    bits = powers.view(np.int64)
     for i in range(values.shape[0]):
         row = values[i]
         for j in range(n):

@@ -12,24 +12,10 @@ works in place.
 
 import numpy as np
 
-from skbayesnn.numerics.jit import helper, kernel
+from skbayesnn.numerics.jit import kernel
 
 SLOPE = 0.1
 """Slope of a unit for inputs far below zero; above it is one."""
-
-
-@helper
-def _kink_slope(h, slope):
-    """Derivative of a unit without bend where its value is ``h``, in the precision of ``slope``."""
-    return slope / slope if h > 0 else slope
-
-
-@helper
-def _bend_slope(h, slope, bend):
-    """Derivative of a unit with a bend where its value is ``h``, in the precision of ``slope``."""
-    one = slope / slope
-    root = np.sqrt(h * h + slope * bend)
-    return (slope + slope) * root / ((one + slope) * root - (one - slope) * h)
 
 
 @kernel
@@ -41,17 +27,21 @@ def draw_weights(mean, log_std, noise, out):
     mean, log_std : ndarray of shape (n_weights,)
     noise, out : ndarray of shape (n_draws, n_weights)
     """
-    std = np.exp(log_std)
+    last = noise.shape[0] - 1
+    # The last row holds the deviations until its turn comes.
+    for j in range(noise.shape[1]):
+        out[last, j] = np.exp(log_std[j])
     for s in range(noise.shape[0]):
         for j in range(noise.shape[1]):
-            out[s, j] = mean[j] + std[j] * noise[s, j]
+            out[s, j] = mean[j] + out[last, j] * noise[s, j]
 
 
 @kernel
 def draw_weights_adjoint(log_std, noise, d_out, d_mean, d_log_std):
     """Adjoint of :func:`draw_weights`; ``d_mean`` and ``d_log_std`` are overwritten."""
-    d_mean[:] = 0
-    d_log_std[:] = 0
+    for j in range(noise.shape[1]):
+        d_mean[j] = 0
+        d_log_std[j] = 0
     for s in range(noise.shape[0]):
         for j in range(noise.shape[1]):
             d_mean[j] += d_out[s, j]
@@ -62,48 +52,52 @@ def draw_weights_adjoint(log_std, noise, d_out, d_mean, d_log_std):
 
 @kernel
 def bias_unit(hidden, bias, bend):
-    """Add ``bias`` (n_draws, width) to ``hidden`` and take the units' values, in place."""
+    """Add ``bias`` (n_draws, width) to ``hidden`` and take the units' values, in place.
+
+    Arrays are C-contiguous, as in :func:`bias_unit_adjoint`: for others another version would be
+    compiled, which is also slower.
+    """
     slope, bend = hidden.dtype.type(SLOPE), hidden.dtype.type(bend)
     rise, turn = hidden.dtype.type(0.5 * (1.0 + SLOPE)), hidden.dtype.type(0.5 * (1.0 - SLOPE))
-    # Here and below a loop for each sort of unit, and what all rows share in an array of its own:
-    # both let the compiler work on several units at once.
-    shared = np.empty(hidden.shape[2], hidden.dtype)
+    # Here and below a loop for each sort of unit, which lets the compiler work on several units at
+    # once. Numbers are copied in loops: ``a[:] = b`` takes more than a second to compile.
     for s in range(hidden.shape[0]):
-        shared[:] = bias[s]
         for i in range(hidden.shape[1]):
-            h = hidden[s, i]
             if bend == 0:
                 for j in range(hidden.shape[2]):
-                    z = h[j] + shared[j]
-                    h[j] = max(z, slope * z)
+                    z = hidden[s, i, j] + bias[s, j]
+                    hidden[s, i, j] = slope * z if slope * z > z else z
             else:
                 for j in range(hidden.shape[2]):
-                    z = h[j] + shared[j]
-                    h[j] = rise * z + turn * np.sqrt(z * z + bend)
+                    z = hidden[s, i, j] + bias[s, j]
+                    hidden[s, i, j] = rise * z + turn * np.sqrt(z * z + bend)
 
 
 @kernel
 def bias_unit_adjoint(hidden, d_hidden, d_bias, bend):
     """Adjoint of :func:`bias_unit`: ``d_hidden`` becomes the gradient before the bias."""
-    slope, bend = hidden.dtype.type(SLOPE), hidden.dtype.type(bend)
-    total = np.empty(hidden.shape[2], hidden.dtype)
+    one, slope = hidden.dtype.type(1.0), hidden.dtype.type(SLOPE)
+    # Of a unit with a bend, the slope is 2a root / ((1 + a) root - (1 - a) h), a the least slope.
+    twice, more, less = slope + slope, one + slope, one - slope
+    extra = slope * hidden.dtype.type(bend)
     for s in range(hidden.shape[0]):
-        total[:] = 0
+        for j in range(hidden.shape[2]):
+            d_bias[s, j] = 0
         for i in range(hidden.shape[1]):
-            h, d = hidden[s, i], d_hidden[s, i]
             # The sums in the same loop: one of their own, which reads what was just written, takes
             # three times as long as all the rest.
             if bend == 0:
                 for j in range(hidden.shape[2]):
-                    g = d[j] * _kink_slope(h[j], slope)
-                    d[j] = g
-                    total[j] += g
+                    g = d_hidden[s, i, j] * (one if hidden[s, i, j] > 0 else slope)
+                    d_hidden[s, i, j] = g
+                    d_bias[s, j] += g
             else:
                 for j in range(hidden.shape[2]):
-                    g = d[j] * _bend_slope(h[j], slope, bend)
-                    d[j] = g
-                    total[j] += g
-        d_bias[s] = total
+                    h = hidden[s, i, j]
+                    root = np.sqrt(h * h + extra)
+                    g = d_hidden[s, i, j] * (twice * root / (more * root - less * h))
+                    d_hidden[s, i, j] = g
+                    d_bias[s, j] += g
 
 
 @kernel
@@ -121,8 +115,9 @@ def read_out_adjoint(hidden, d_values, weights, d_hidden, d_bias):
     d_bias : ndarray of shape (n_draws, width)
     """
     one, slope = hidden.dtype.type(1.0), hidden.dtype.type(SLOPE)
-    d_bias[:] = 0
     for s in range(hidden.shape[0]):
+        for j in range(hidden.shape[2]):
+            d_bias[s, j] = 0
         for i in range(hidden.shape[1]):
             d = d_values[s, i]
             for j in range(hidden.shape[2]):
@@ -149,27 +144,31 @@ def features_adjoint(hidden, d_features, d_means, mean, scale, d_hidden, d_bias,
         The first is the gradient before bias and unit.
     bend : float
     """
-    slope, bend = hidden.dtype.type(SLOPE), hidden.dtype.type(bend)
+    one, slope = hidden.dtype.type(1.0), hidden.dtype.type(SLOPE)
+    twice, more, less = slope + slope, one + slope, one - slope
+    extra = slope * hidden.dtype.type(bend)
     width = hidden.shape[2]
-    total = np.zeros(d_bias.shape, hidden.dtype)
-    of_scale = np.zeros(width, hidden.dtype)
+    for j in range(width):
+        d_scale[j] = 0
+        for s in range(hidden.shape[0]):
+            d_bias[s, j] = 0
     # Rows outside: so the largest array, of the features, is read in the order of memory.
     for i in range(hidden.shape[1]):
         for s in range(hidden.shape[0]):
-            h, out, d, t = hidden[s, i], d_hidden[s, i], d_means[s, i], total[s]
-            f = d_features[i, s * width : (s + 1) * width]
-            # All sums in the one loop, as in bias_unit_adjoint.
+            d, start = d_means[s, i], s * width
+            # Slopes and sums as in bias_unit_adjoint.
             if bend == 0:
                 for j in range(width):
-                    g = (f[j] * scale[j] + d * mean[j]) * _kink_slope(h[j], slope)
-                    out[j] = g
-                    t[j] += g
-                    of_scale[j] += f[j] * h[j]
+                    h, f = hidden[s, i, j], d_features[i, start + j]
+                    g = (f * scale[j] + d * mean[j]) * (one if h > 0 else slope)
+                    d_hidden[s, i, j] = g
+                    d_bias[s, j] += g
+                    d_scale[j] += f * h
             else:
                 for j in range(width):
-                    g = (f[j] * scale[j] + d * mean[j]) * _bend_slope(h[j], slope, bend)
-                    out[j] = g
-                    t[j] += g
-                    of_scale[j] += f[j] * h[j]
-    d_bias[:] = total
-    d_scale[:] = of_scale
+                    h, f = hidden[s, i, j], d_features[i, start + j]
+                    root = np.sqrt(h * h + extra)
+                    g = (f * scale[j] + d * mean[j]) * (twice * root / (more * root - less * h))
+                    d_hidden[s, i, j] = g
+                    d_bias[s, j] += g
+                    d_scale[j] += f * h

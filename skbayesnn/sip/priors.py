@@ -216,9 +216,9 @@ class BNNPrior(Prior):
         shape = (n, len(X), self.width)
         first, second = self.buffer("first", shape, dtype), self.buffer("second", shape, dtype)
         np.matmul(self._placed(theta, X), w_1, out=first)
-        bias_unit(first, b_1, self.bend)
+        bias_unit(first, np.ascontiguousarray(b_1), self.bend)
         np.matmul(first, w_2, out=second)
-        bias_unit(second, b_2, self.bend)
+        bias_unit(second, np.ascontiguousarray(b_2), self.bend)
         return second
 
     def functions(self, theta, X, noise):
@@ -311,17 +311,19 @@ class BNNPrior(Prior):
         d_w_1, d_b_1, d_w_2, d_b_2 = self._views(d_weights)
         d_means = centred_adjoint(d_mean, d_features[:, n * self.width : -1].T, n).astype(dtype)
         d_hidden = self.buffer("d_hidden", second.shape, dtype)
-        d_scale = np.empty(self.width, dtype)
+        d_bias, d_scale = np.empty((n, self.width), dtype), np.empty(self.width, dtype)
         scale = s_v * dtype.type(1 / np.sqrt(n))
         features_adjoint(
-            second, d_features, d_means, m_v, scale, d_hidden, d_b_2, d_scale, self.bend
+            second, d_features, d_means, m_v, scale, d_hidden, d_bias, d_scale, self.bend
         )
+        d_b_2[:] = d_bias
         d_m_v = d_means.ravel() @ second.reshape(-1, self.width)
         np.matmul(first.transpose(0, 2, 1), d_hidden, out=d_w_2)
         # ``second`` is not needed any more: its memory takes the next gradient.
         d_first = second
         np.matmul(d_hidden, np.ascontiguousarray(w_2.transpose(0, 2, 1)), out=d_first)
-        bias_unit_adjoint(first, d_first, d_b_1, self.bend)
+        bias_unit_adjoint(first, d_first, d_bias, self.bend)
+        d_b_1[:] = d_bias
         np.matmul(X.T, d_first, out=d_w_1)
         means, scales = self._means_and_scales(gradient)
         draw_weights_adjoint(

@@ -187,7 +187,7 @@ def gaussian_log_loss(outputs, targets, shared, weights, scale, d_shared):
 
 
 @helper
-def mixture_log_loss(outputs, targets, shared, weights, scale, n_components, d_shared):
+def mixture_log_loss(outputs, targets, shared, weights, scale, terms, d_shared):
     """-log density of a mixture of Gaussians a row, and ``scale`` times its gradient.
 
     Parameters
@@ -201,14 +201,15 @@ def mixture_log_loss(outputs, targets, shared, weights, scale, n_components, d_s
     shared, d_shared : ndarray of shape (n_targets,)
         Log of the variance that all rows and components have in common, and where its gradient
         goes.
-    n_components : int
+    terms : ndarray of shape (3, n_components)
+        Scratch.
     """
     kind = outputs.dtype.type
     one, half = kind(1.0), kind(0.5)
-    k = n_components
+    k = terms.shape[1]
+    free, joint, own = terms[0], terms[1], terms[2]
     d_shared[:] = 0
     total = 0.0
-    free, joint, own = np.empty((3, k), outputs.dtype)
     for i in range(outputs.shape[0]):
         factor = kind(scale) * weights[i]
         for t in range(targets.shape[1]):

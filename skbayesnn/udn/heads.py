@@ -1,6 +1,6 @@
 """Output heads o_k: an affine map of the flattened hidden array, its loss and its adjoint."""
 
-from skbayesnn.numerics.jit import kernel
+from skbayesnn.numerics.jit import helper, kernel
 from skbayesnn.udn.adjoints import (
     affine,
     affine_adjoint,
@@ -13,10 +13,10 @@ from skbayesnn.udn.adjoints import (
 from skbayesnn.udn.likelihoods import VARIANCE_UNIT
 
 
-@kernel
+@helper
 def head_gradient(
     head, flat, targets, weights, scale, learn_noise, n_classes, n_components, student, gaussian,
-    outputs, shared, d_head, d_flat,
+    outputs, shared, terms, d_head, d_flat,
 ):  # fmt: skip
     """Loss of one head and its gradient, times ``scale``.
 
@@ -35,7 +35,7 @@ def head_gradient(
     n_classes, n_components, student, gaussian : int or None
         From :attr:`Likelihood.branches`; only the loss in use is compiled.
     outputs : ndarray of shape (n, n_outputs)
-        Scratch, as is ``shared`` of shape (n_shared,).
+        Scratch, as are ``shared`` of shape (n_shared,) and ``terms``.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def head_gradient(
     if n_classes is not None:
         total = softmax_log_loss(outputs, targets, weights, scale, outputs)
     if n_components is not None:
-        total = mixture_log_loss(outputs, targets, shared, weights, scale, n_components, d_shared)
+        total = mixture_log_loss(outputs, targets, shared, weights, scale, terms, d_shared)
     if student is not None:
         total = student_log_loss(outputs, targets, shared, weights, scale, d_shared)
     if gaussian is not None:
@@ -68,3 +68,7 @@ def head_gradient(
     )
     product_nt(outputs, slopes, d_flat)
     return total
+
+
+head_kernel = kernel(head_gradient)
+"""For layers that are not fused with their heads (:mod:`skbayesnn.udn.fused`)."""

@@ -98,6 +98,11 @@ class Likelihood:
         )
 
     @property
+    def terms(self):
+        """Shape of what :func:`skbayesnn.udn.adjoints.mixture_log_loss` works in."""
+        return 3, self.n_components
+
+    @property
     def n_columns(self):
         """Outputs of a head for each target."""
         return {MIXTURE: 3 * self.n_components + 1, STUDENT_T: 2}.get(self.code, 1)

@@ -137,7 +137,8 @@ class Network:
 
     def divergence(self, depth):
         """Divergence R_ℓ from the prior of layers 1 to ℓ with head ℓ; (depth,)."""
-        parts = divergences(self.theta, self.centre, self.precision, self.starts, 2 * depth)
+        parts = np.empty(2 * depth)
+        divergences(self.theta, self.centre, self.precision, self.starts, parts)
         return np.cumsum(parts[::2]) + parts[1::2]
 
     def n_pieces(self, n, depth):
@@ -187,6 +188,7 @@ class Network:
                 "scratch": (n, a.width),
                 "outputs": (n, a.likelihood.n_outputs),
                 "shared": (a.likelihood.n_shared,),
+                "terms": a.likelihood.terms,
             }
             out |= {name: np.empty(size, dtype=self.dtype) for name, size in sizes.items()}
         return out

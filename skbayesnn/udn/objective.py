@@ -17,7 +17,7 @@ from skbayesnn.numerics.adam import adam_step
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.numerics.workers import ALONE
 from skbayesnn.udn.fused import fused_gradient
-from skbayesnn.udn.heads import head_gradient
+from skbayesnn.udn.heads import head_kernel
 
 
 def data_gradient(
@@ -79,11 +79,13 @@ def data_gradient(
 def fused_pass(network, depth, q, head_weights, X, targets, weights, n_mean, totals, scratch):
     """:func:`data_gradient` of one piece, for dense and residual layers; to its scratch."""
     b, n, architecture = scratch, len(X), network.architecture
+    residual = 1 if architecture.generator == "residual" else None
     fused_gradient(
-        architecture.generator == "residual", architecture.bend, network.starts, network.theta,
-        depth, q, head_weights, X, targets, weights, n_mean, network.learns_noise,
+        residual, 1 if architecture.bend else None, network.starts, network.theta, depth, q,
+        head_weights, X, targets, weights, n_mean, network.learns_noise,
         *architecture.likelihood.branches, b["hidden"], b["inner"], b["d_hidden"][:n],
-        b["d_lower"][:n], b["scratch"][:n], b["outputs"][:n], b["shared"], b["gradient"], totals,
+        b["d_lower"][:n], b["scratch"][:n], b["outputs"][:n], b["shared"], b["terms"],
+        b["gradient"], totals,
     )  # fmt: skip
 
 
@@ -98,7 +100,7 @@ def layered_gradient(network, depth, q, head_weights, X, targets, weights, n_mea
         kept.append(keep)
     law = architecture.likelihood
     outputs = np.empty((len(X), law.n_outputs), dtype=net.dtype)
-    shared = np.empty(law.n_shared, dtype=net.dtype)
+    shared, terms = np.empty(law.n_shared, dtype=net.dtype), np.empty(law.terms, dtype=net.dtype)
     d_lower = None
     for k in range(depth - 1, -1, -1):
         out = hidden[k + 1]
@@ -106,9 +108,9 @@ def layered_gradient(network, depth, q, head_weights, X, targets, weights, n_mea
         if head_weights[k] > 0:
             head = slice(starts[2 * k + 1], starts[2 * k + 2])
             d_flat = np.empty((len(X), out[0].size), dtype=net.dtype)
-            totals[k] += head_gradient(
+            totals[k] += head_kernel(
                 theta[head], out.reshape(len(X), -1), targets, weights, head_weights[k] / n_mean,
-                net.learns_noise, *law.branches, outputs, shared, gradient[head], d_flat,
+                net.learns_noise, *law.branches, outputs, shared, terms, gradient[head], d_flat,
             )  # fmt: skip
             d_flat *= net.dtype.type(q[k] / head_weights[k])
             d_hidden = d_hidden + d_flat.reshape(out.shape)
@@ -128,16 +130,14 @@ def shrink(theta, centre, precision, starts, factors, grad):
 
 
 @kernel
-def divergences(theta, centre, precision, starts, n_blocks):
-    """Half the scaled squared distance of each block from the prior mean, in float64."""
-    out = np.zeros(n_blocks)
-    for b in range(n_blocks):
+def divergences(theta, centre, precision, starts, out):
+    """Half the scaled squared distance of the first blocks from the prior mean, in float64."""
+    for b in range(out.shape[0]):
         total = 0.0
         for j in range(starts[b], starts[b + 1]):
             distance = theta[j] - centre[j]
             total += precision[j] * distance * distance
         out[b] = 0.5 * total
-    return out
 
 
 def run_steps(
