@@ -57,8 +57,8 @@ class DeepWishartClassifier(
         Degrees of freedom of every hidden Gram matrix. Small values let a layer vary a lot, large
         values make it nearly deterministic. None means the number of inputs, but at most 20.
     n_draws : int, default=10
-        Monte Carlo draws per training step, of the Gram matrices. They are used in the last
-        fiftieth of the steps; before, a step uses one.
+        Number of Monte Carlo draws per training step. They are draws of the Gram matrices. Only the
+        last fiftieth of the steps uses so many; earlier steps use one.
     n_posterior_draws : int, default=50
         Number of posterior draws in the predictive mixture.
     learning_rate : float, default=0.01
@@ -66,15 +66,16 @@ class DeepWishartClassifier(
         regressor. Forty times this value is the fraction of the way that a step moves the
         pseudo-observations towards the best ones for its batch.
     schedule : {"cosine", "constant", "drop"}, default="cosine"
-        How the learning rate falls over the epochs; "drop" is to a tenth after three quarters.
+        How the learning rate falls over the epochs. "drop" divides it by ten after three quarters
+        of them.
     max_iter : int or "auto", default="auto"
         Number of epochs, which are passes over the rows. "auto" takes as many as make 200 steps, or
         100 for each hidden layer if that is more, but at least 20.
     batch_size : int or "auto", default="auto"
-        Rows per training step. "auto" takes 1000.
+        Number of rows per training step. "auto" takes 1000.
     early_stopping : bool or "auto", default="auto"
         Hold out rows, stop when their mean log density has not risen for ``n_iter_no_change``
-        epochs, and put back the best parameters. "auto" is False: the objective rarely overfits, so
+        epochs, and restore the best parameters. "auto" is False: the objective rarely overfits, so
         early stopping only saves time. In the end the pseudo-observations also learn from the
         held-out rows. The hidden layers stay as they are.
     validation_fraction : float, default=0.1
@@ -84,7 +85,7 @@ class DeepWishartClassifier(
         Number of epochs without a better held-out score after which training stops. "auto" takes as
         many as make 500 steps. The score is computed about every fifty steps.
     tol : float, default=0.0
-        Smallest rise of the held-out score, in nats per row, that counts as an improvement.
+        Smallest increase of the held-out score, in nats per row, that counts as an improvement.
     normalize_X : bool, default=True
         Standardise the inputs internally. A few extremes that would make all other values of a
         column look the same are clipped, with a warning. Length scales are fitted either way. With
@@ -115,7 +116,7 @@ class DeepWishartClassifier(
     signal_variance_ : float
         Prior variance of the log odds: of the second of two classes, or of each of several.
     temperature_ : float
-        Factor that the logits are divided by, which are the logarithms of averaged probabilities:
+        Factor by which the logits are divided, which are the logarithms of averaged probabilities:
         the value nearest to one that is within a standard error of the most probable for rows that
         the output layer was not told of. With n < max(100, 2 p) rows of p inputs it is this value
         to the power n / max(100, 2 p). With a factor below one, predictions are more certain than
@@ -125,14 +126,14 @@ class DeepWishartClassifier(
     n_iter_ : int
         Number of epochs that were run.
     loss_curve_ : list of float
-        Minus the objective per row, in nats of the standardised target, for each epoch. It is
+        Negative objective per row, in nats for the standardised target, for each epoch. It is
         evaluated at the draws of the steps, and includes the log prior of the length scales.
     validation_scores_ : list of float
         Mean log density of the standardised held-out targets (for classes, mean log probability),
-        each time that they were scored.
+        each time they were scored.
     n_samples_seen_ : int
-        Number of rows that the prior is weighed against: the sum of their weights, without the rows
-        that are held out.
+        Number of training rows, as the objective counts them: the sum of their weights, without the
+        rows that are held out.
     n_features_in_ : int
         Number of inputs.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)

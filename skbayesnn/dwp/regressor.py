@@ -111,16 +111,17 @@ class DeepWishartRegressor(
         Degrees of freedom of every hidden Gram matrix. Small values let a layer vary a lot, large
         values make it nearly deterministic. None means the number of inputs, but at most 20.
     n_draws : int, default=10
-        Monte Carlo draws per training step, of the Gram matrices. They are used in the last
-        fiftieth of the steps (the last hundredth with an exact or sparse output); before, a step
-        uses one.
+        Number of Monte Carlo draws per training step. They are draws of the Gram matrices. Only the
+        last fiftieth of the steps uses so many (the last hundredth with an exact or sparse output);
+        earlier steps use one.
     n_posterior_draws : int, default=50
         Number of posterior draws in the predictive mixture, of the hidden layers.
     learning_rate : float, default=0.01
         Initial learning rate of Adam. Steps that use all rows, with an exact or sparse output, take
         twice that.
     schedule : {"cosine", "constant", "drop"}, default="cosine"
-        How the learning rate falls over the epochs; "drop" is to a tenth after three quarters.
+        How the learning rate falls over the epochs. "drop" divides it by ten after three quarters
+        of them.
     max_iter : int or "auto", default="auto"
         Number of epochs, which are passes over the rows. With an exact output an epoch is one step,
         and "auto" takes 250 of them, or 100 for each hidden layer if that is more. Otherwise "auto"
@@ -130,10 +131,10 @@ class DeepWishartRegressor(
         12,000 rows each (0.2 GB). "auto" then adds as many epochs as make 400 such steps, or 200
         for each hidden layer if that is more.
     batch_size : int or "auto", default="auto"
-        Rows per training step. "auto" takes 500. An exact output uses all rows.
+        Number of rows per training step. "auto" takes 500. An exact output uses all rows.
     early_stopping : bool or "auto", default="auto"
         Hold out rows, stop when their mean log density has not risen for ``n_iter_no_change``
-        epochs, and put back the best parameters. "auto" is False: the objective rarely overfits, so
+        epochs, and restore the best parameters. "auto" is False: the objective rarely overfits, so
         early stopping only saves time. In the end the output also learns from the held-out rows: it
         is conditioned on them if it is exact or sparse, or takes the best pseudo-observations for
         them. The hidden layers stay as they are.
@@ -144,7 +145,7 @@ class DeepWishartRegressor(
         Number of epochs without a better held-out score after which training stops. "auto" takes as
         many as make 500 steps. The score is computed about every fifty steps.
     tol : float, default=0.0
-        Smallest rise of the held-out score, in nats per row, that counts as an improvement.
+        Smallest increase of the held-out score, in nats per row, that counts as an improvement.
     normalize_X : bool, default=True
         Standardise the inputs internally. A few extremes that would make all other values of a
         column look the same are clipped, with a warning. Length scales are fitted either way. With
@@ -190,15 +191,15 @@ class DeepWishartRegressor(
     n_iter_ : int
         Number of epochs that were run.
     loss_curve_ : list of float
-        Minus the objective per row, in nats of the standardised target, for each epoch. It is
+        Negative objective per row, in nats for the standardised target, for each epoch. It is
         evaluated at the draws of the steps, and includes the log prior of the length scales. The
         notes say when it is a bound.
     validation_scores_ : list of float
         Mean log density of the standardised held-out targets (for classes, mean log probability),
-        each time that they were scored.
+        each time they were scored.
     n_samples_seen_ : int
-        Number of rows that the prior is weighed against: the sum of their weights, copies counted
-        once (see the notes), without the rows that are held out.
+        Number of training rows, as the objective counts them: the sum of their weights, copies
+        counted once (see the notes), without the rows that are held out.
     n_features_in_ : int
         Number of inputs.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)

@@ -71,10 +71,11 @@ class SIPRegressor(
         those alone, if that predicts these rows better. There is none without early stopping, with
         ``normalize_X=False``, or after ``partial_fit``.
     n_draws : int, default=100
-        Monte Carlo draws per training step: of the prior and of the inducing values. The "bnn"
-        prior has one network for every ten draws, and at least ten.
+        Number of Monte Carlo draws per training step: of the prior and of the inducing values. The
+        "bnn" prior has one network for every ten draws, and at least ten.
     width : int, default=50
-        Units of each hidden layer. Prior, posterior and classifier have two hidden layers each.
+        Number of units in each hidden layer. Prior, posterior and classifier have two hidden layers
+        each.
     alpha_divergence : float, default=1.0
         α of the objective, in (0, 1]. 1 fits the shape of the predictive distribution: only the
         mixture as a whole has to explain the rows. Near 0, each draw has to explain every row by
@@ -95,15 +96,16 @@ class SIPRegressor(
     learning_rate : float, default=0.015
         Initial learning rate of Adam.
     schedule : {"cosine", "constant", "drop"}, default="cosine"
-        How the learning rate falls over the epochs; "drop" is to a tenth after three quarters.
+        How the learning rate falls over the epochs. "drop" divides it by ten after three quarters
+        of them.
     batch_size : int or "auto", default="auto"
-        Rows per training step. "auto" is 100.
+        Number of rows per training step. "auto" is 100.
     max_iter : int or "auto", default="auto"
         Number of epochs, which are passes over the rows. "auto" is 100, but at least as many as
         make 2000 steps and at most as many as make 10,000.
     early_stopping : bool or "auto", default="auto"
         Hold out rows, stop when their mean log density has not risen for `n_iter_no_change` epochs,
-        and put back the best parameters. Scores are computed with the noise that suits the held-out
+        and restore the best parameters. Scores are computed with the noise that suits the held-out
         rows. "auto" is True. Afterwards, predictions are widened to suit the held-out rows, and
         training continues with all rows, for a tenth of the epochs that led to the best parameters
         and at a tenth of the learning rate.
@@ -115,7 +117,7 @@ class SIPRegressor(
         Number of epochs without a better held-out score after which training stops. "auto" is half
         of what "auto" is for `max_iter`. Held-out rows are scored about every 50 steps.
     tol : float, default=0.0
-        Smallest rise of the held-out score, in nats per row, that counts as an improvement.
+        Smallest increase of the held-out score, in nats per row, that counts as an improvement.
     total_samples : float or None, default=None
         Number of rows in the whole data, N in the objective; only for ``partial_fit``. The default
         is the number of rows that it has received so far, so that rows given twice count twice. Set
@@ -149,7 +151,7 @@ class SIPRegressor(
     gaussian_process_weight_ : float or ndarray of shape (n_targets,)
         Weight of the Gaussian process in predictions; 0 if there is none.
     loss_curve_ : list of float
-        Minus the objective per row, in nats of the standardised target, for each epoch. The epochs
+        Negative objective per row, in nats for the standardised target, for each epoch. The epochs
         with all rows, after early stopping, come last.
     divergence_curve_ : list of float
         KL(q‖p) of the inducing values, in nats, for each epoch.
@@ -158,11 +160,11 @@ class SIPRegressor(
         the posterior and of the prior, and 0 if it always can.
     validation_scores_ : list of float
         Mean log density of the standardised held-out targets (for classes, mean log probability),
-        each time that they were scored.
+        each time they were scored.
     n_iter_ : int
         Number of epochs that were run.
     n_samples_seen_ : int
-        Number of rows that the prior is weighed against: the sum of the weights.
+        Number of training rows, as the objective counts them: the sum of the weights.
     estimators_ : list of SIPRegressor
         The fitted members: one a target where y has several, else one a network where there are
         several. Each has the attributes above; of several targets only `noise_variance_`,

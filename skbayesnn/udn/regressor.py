@@ -84,9 +84,9 @@ class UDNRegressor(
         is given that many, chosen at random, and there is none for more classes. There is none for
         images, without early stopping, with ``normalize_X=False``, or after ``partial_fit``.
     width : int or "auto", default="auto"
-        Units of each hidden layer. Wider layers take longer, and help only with enough rows. "auto"
-        takes 32 for fewer than 2000 rows, 64 for fewer than 4000 and 128 for more. For image layers
-        it is the number of channels, and "auto" takes 48.
+        Number of units in each hidden layer. Wider layers take longer, and help only with enough
+        rows. "auto" takes 32 for fewer than 2000 rows, 64 for fewer than 4000 and 128 for more. For
+        image layers it is the number of channels, and "auto" takes 48.
     layer_generator : {"dense", "residual", "convolutional"} or callable, default="dense"
         Kind of the layers. "dense" is ``relu(h W + b)``, and "residual" is ``h + relu(h W + b) U``;
         both begin with a dense layer, whose relu is rounded in regressors of up to 20 inputs, to
@@ -113,17 +113,19 @@ class UDNRegressor(
     learning_rate : float, default=0.003
         Initial learning rate of Adam.
     schedule : {"cosine", "constant", "drop"}, default="cosine"
-        How the learning rate falls over the epochs; "drop" is to a tenth after three quarters.
+        How the learning rate falls over the epochs. "drop" divides it by ten after three quarters
+        of them.
     batch_size : int or "auto", default="auto"
-        Rows per training step. "auto" takes a sixteenth of the rows, but between 32 and 256.
+        Number of rows per training step. "auto" takes a sixteenth of the rows, but between 32 and
+        256.
     max_iter : int or "auto", default="auto"
         Number of epochs, which are passes over the rows. "auto" takes 500, or as many as make
         512,000 / width steps if that is fewer, but at least 90. For image layers it takes 30.
         ``refit`` adds further epochs.
     early_stopping : bool or "auto", default="auto"
         Hold out rows, stop when their mean log density has not risen for ``n_iter_no_change``
-        epochs, and put back the best parameters. "auto" does so with four rows or more. The
-        held-out rows also determine the noise of a regressor and the temperature of a classifier.
+        epochs, and restore the best parameters. "auto" does so with four rows or more. The held-out
+        rows also determine the noise of a regressor and the temperature of a classifier.
     refit : bool, default=True
         Fit to all rows at the end, that is, continue with all rows after early stopping. A
         regressor continues for as many epochs as the best parameters took; with 2000 rows or more
@@ -138,7 +140,7 @@ class UDNRegressor(
         Number of epochs without a better held-out score after which training stops. "auto" takes
         two fifths of what "auto" is for ``max_iter``, and all of it for image layers.
     tol : float, default=0.0
-        Smallest rise of the held-out score, in nats per row, that counts as an improvement.
+        Smallest increase of the held-out score, in nats per row, that counts as an improvement.
     normalize_X : bool, default=True
         Standardise the inputs internally. In tables, columns with heavy tails, whose fourth moment
         exceeds ten squared variances, are replaced by normal scores: the normal quantiles of their
@@ -185,17 +187,17 @@ class UDNRegressor(
     gaussian_process_weight_ : float or ndarray of shape (n_targets,)
         Weight of the Gaussian process in predictions; 0 if there is none.
     loss_curve_ : list of float
-        Minus the objective per row, in nats of the standardised target, for each epoch
-        of the first network.
+        Negative objective per row, in nats for the standardised target, for each epoch of the first
+        network.
     validation_scores_ : list of float
         Mean log density of the standardised held-out targets (for classes, mean log probability),
-        each time that they were scored; of the first network.
+        each time they were scored; of the first network.
     n_iter_ : int
         Number of epochs that were run, by the first network, including those of ``refit`` and of
         starts that were not kept (one input, or more than twenty); or the number of calls of
         ``partial_fit``.
     n_samples_seen_ : int
-        Number of rows that the prior is weighed against: the sum of all weights.
+        Number of training rows, as the objective counts them: the sum of all weights.
     n_features_in_ : int
         Number of inputs.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
