@@ -32,7 +32,7 @@ class DeepWishartClassifier(
     Probabilities are averaged over draws of the Gram matrices and of the functions. One temperature
     then makes them more or less certain, as rows ask for that the output layer was not told of.
 
-    Use it for classes with smooth boundaries, with up to some ten thousand rows. Use
+    Use it for classes with smooth boundaries, with up to about ten thousand rows. Use
     :class:`~skbayesnn.UDNClassifier` for images, streams and more rows.
 
     Training starts from a Gaussian process with a length scale for each input, fitted to indicators

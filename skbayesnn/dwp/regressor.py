@@ -275,7 +275,7 @@ class DeepWishartRegressor(
     of the function and of the noise: those with which the rows that are left out of the output are
     most probable.
 
-    Where intervals fail on synthetic tables of some hundred rows: up to half a range outside the
+    Where intervals fail on synthetic tables of a few hundred rows: up to half a range outside the
     rows, 90 % intervals covered 0.62 and 0.85 on two of eight tables, in one of which the function
     rises far above all rows, and 0.96 to 1.00, mostly too much, on the others. With half as many
     inputs again as rows they covered 0.84 to 0.94. They covered 0.97 where the noise has two modes,

@@ -42,7 +42,7 @@ class StableNNRegressor(
     Predictions are mixtures with one Gaussian for each draw of the chains.
 
     Use it for functions with steps or thresholds, for targets with outliers, and for the effects
-    of single inputs, on tables of up to some thousand rows.
+    of single inputs, on tables of up to a few thousand rows.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ class StableNNRegressor(
     O(n² * n_units) up to 1500 rows. Chains in the plane and chains of moving units may mix slowly:
     look at `r_hat_`.
 
-    Where intervals fail: on 28 kinds of synthetic tables of some hundred rows
+    Where intervals fail: on 28 kinds of synthetic tables of a few hundred rows
     (``benchmarks/honesty.py``), 90 % intervals cover 0.84 or more, with these exceptions. They
     are too wide, and cover up to 1.00, where there is no noise, and up to 0.98 with a quarter as
     many inputs as rows or more, where small steps of many inputs stand for noise. On tables of one
