@@ -32,8 +32,8 @@ models = (
 # %%
 # Each image shows the predictive density of a new observation; each column is scaled to its own
 # maximum. No model is best in every row. The stable network keeps jumps sharp, and the deep Wishart
-# process draws the smoothest curves. The noise of the stable network may only grow or fall along an
-# input; the others see that it is smallest in the middle. Only the network of unbounded depth and
+# process draws the smoothest curves. The noise of the stable network can only grow or only fall
+# along an input; the other models find that it is smallest in the middle. Only the network of unbounded depth and
 # the sparse implicit process can represent two curves at once.
 
 grid = np.linspace(-2, 2, 200)[:, None]
