@@ -1,4 +1,4 @@
-"""What every regressor of the package can do with its predictive distribution."""
+"""The methods that every regressor derives from its predictive distribution."""
 
 from typing import Literal, overload
 
@@ -190,7 +190,7 @@ class ProbabilisticRegressorMixin(VersionStampMixin):
         Raises
         ------
         ValueError
-            If there is no level, or one is not in (0, 1).
+            If there is no level, or a level is not in (0, 1).
         """
         return self.predict(X, quantiles=quantiles)
 
@@ -236,8 +236,8 @@ class ProbabilisticRegressorMixin(VersionStampMixin):
         Raises
         ------
         ValueError
-            With several targets, whose mixtures do not say how they depend on each other, or if
-            ``n_samples`` is no positive integer.
+            If there are several targets, because their mixtures do not describe their joint
+            distribution, or if ``n_samples`` is not a positive integer.
         """
         self._refuse_several_targets("sample_y")
         return sample_rows(self.predict_distribution, X, n_samples, random_state)
@@ -259,8 +259,8 @@ class ProbabilisticRegressorMixin(VersionStampMixin):
         Raises
         ------
         ValueError
-            If y is not finite, or not of the length of X; with several targets, whose
-            mixtures do not say how they depend on each other.
+            If y is not finite or does not have the length of X, or if there are several targets,
+            because their mixtures do not describe their joint distribution.
         """
         self._refuse_several_targets("log_predictive_density")
         return score_rows(self.predict_distribution, PredictiveMixture.logpdf, X, y)
