@@ -166,8 +166,8 @@ class ProbabilisticRegressorMixin(VersionStampMixin):
         check_is_fitted(self)
         if self._y_ndim > 1:
             raise ValueError(
-                f"{what}: not available with several targets; use predict_distribution, "
-                "which gives one mixture a target."
+                f"{what} is not available with several targets. Use predict_distribution, which "
+                "returns one mixture for each target."
             )
 
     def predict_quantiles(

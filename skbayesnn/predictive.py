@@ -86,7 +86,7 @@ class PredictiveMixture:
         totals = np.atleast_1d(self.weights.sum(axis=-1))
         if np.any(np.abs(totals - 1) > _MAX_WEIGHT_ERROR):
             worst = totals[np.argmax(np.abs(totals - 1))]
-            raise ValueError(f"weights must have sum one for each row. Got a sum of {worst}.")
+            raise ValueError(f"weights must sum to one for each row. Got a sum of {worst}.")
 
     def __len__(self):
         return self.means.shape[0]

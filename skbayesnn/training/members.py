@@ -115,7 +115,7 @@ def named_members(given, seed, reserved=()):
         )
     if any("__" in name or name in reserved for name in names):
         raise InvalidParameterError(
-            "The names in 'estimators' must have no '__' and not be those of parameters of the "
+            "The names in 'estimators' must not contain '__' or be the name of a parameter of the "
             f"stack. Got {names!r} instead."
         )
     seeds = np.random.RandomState(seed).randint(2**31 - 1, size=len(given))
@@ -139,8 +139,8 @@ def weight_keyword(member, sample_weight):
         return {}
     if not has_fit_parameter(final_step(member), "sample_weight"):
         raise ValueError(
-            f"{type(final_step(member)).__name__} takes no sample_weight. Leave it out of the "
-            "members, or fit without weights."
+            f"{type(final_step(member)).__name__} does not accept sample_weight. Leave it out of "
+            "the members, or fit without weights."
         )
     # A pipeline takes what is for its last step by name, unless metadata is routed.
     name = "sample_weight"
