@@ -213,12 +213,12 @@ Calibration
 :class:`~skbayesnn.StableNNRegressor` claims to draw from its posterior. This report checks the
 claim by simulation-based calibration, a test that every exact sampler passes (Talts, Betancourt,
 Simpson, Vehtari and Gelman, *Validating Bayesian inference algorithms with simulation-based
-calibration*, 2018). Draw the parameters and the function from the prior, and data given those,
-{N_ROWS} rows. Then sample from the posterior
-given the data. If the sampler is right, the rank of each true value among {N_DRAWS - 1} draws is
+calibration*, 2018). Each simulation draws the parameters and the function from the prior, then
+{N_ROWS} rows of data given these, and then samples from the posterior given the data.
+If the sampler is right, the rank of each true value among {N_DRAWS - 1} draws is
 uniformly distributed. The code that simulates the data shares nothing with the package. Fits and
 draws are made as a user makes them, with short chains and ``extrapolation="posterior"``. Sampled
-units approximate infinitely many, and are compared with infinitely many.
+units approximate a network of infinitely many, from which their data are simulated.
 
 :version: {skbayesnn.__version__}
 :simulations: {n_simulations}
@@ -234,9 +234,9 @@ the simulations of the largest R-hat of a fit may be at most {MAX_R_HAT}. Cases 
 fits have fewer simulations.
 
 Each bar is a bin of ranks, and is expected to have half of the full height. High bars at both ends
-mean an overconfident posterior, high bars in the middle one that is too wide, and a slope values
-that are too large or too small. "y at a row" is a new target at a training row. "difference"
-is that of new targets at two rows that lie close together, drawn jointly.
+mean an overconfident posterior, high bars in the middle a posterior that is too wide, and a slope
+draws that are too large or too small. "y at a row" is a new target at a training row. "difference"
+is the difference of new targets at two rows that lie close together, drawn jointly.
 
 {table(exact, len(exact))}
 """

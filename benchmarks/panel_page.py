@@ -49,10 +49,10 @@ Honesty
 
 This report compares the estimators of the package with other methods, all with default settings,
 on {n_problems}
-synthetic problems. Their true distributions are known, so that scores can be compared with those of
+synthetic problems. Their true distributions are known, so scores can be compared with those of
 the truth (``benchmarks/panel_problems.py`` and ``panel_classes.py``). Training tables
-have {sizes};
-scores are those of 1000 test rows. {provenance}
+have {sizes}.
+Every score is a mean over 1000 test rows. {provenance}
 
 :version: {version}
 :fits: {n_fits}, of which {n_failed} failed
@@ -64,11 +64,11 @@ scores are those of 1000 test rows. {provenance}
    :alt: Coverage against level, one curve for each model
    :target: _static/honesty.png
 
-A model whose curve follows the grey line has the coverage that it claims. Below the line, its
-intervals are too narrow. The curves are means over all problems and sizes, and a model may be too
-narrow on some problems and too wide on others, which the tables below show. "Promises" are the
-limits that ``benchmarks/panel_report.py`` sets, for example a coverage of 0.84 to 0.96 for 90 %
-intervals from 200 rows on. All scores of all fits are in
+A model whose curve follows the grey line has the coverage that it claims. Where the curve is below
+the line, intervals are too narrow. The curves are means over all problems and sizes: intervals may
+be too narrow on some problems and too wide on others, which the tables below show. "Promises" are
+the limits that ``benchmarks/panel_report.py`` sets, for example that 90 % intervals cover 0.84 to
+0.96 of the test rows when there are 200 training rows or more. All scores of all fits are in
 :download:`honesty.csv <_static/honesty.csv>`.
 
 """
@@ -143,9 +143,10 @@ def page(rows):
     return "".join(parts)
 
 
-_READING = """Before the bar is the mean over seeds that were looked at while defaults were
-chosen, after it the mean over the others. CRPS and widths are in units of the spread of the
-targets. A row in bold breaks a promise for at least one seed.
+_READING = """\
+Each cell has the mean over seeds that were looked at while defaults were chosen, a bar, and the
+mean over the other seeds. CRPS and widths are in units of the spread of the targets. A row in
+bold breaks a promise for at least one seed.
 
 """
 

@@ -142,18 +142,19 @@ HEAD = """\
 How the classifiers compare
 ===========================
 
-These tables compare :class:`~skbayesnn.UDNClassifier` with scikit-learn's classifiers, all with
-their default settings, by five-fold cross-validation on data sets that scikit-learn ships or
-generates. The best value of each row is bold. The three numbers of a data set are those of its
-rows, inputs and classes. :doc:`guide/dwp` compares :class:`~skbayesnn.DeepWishartClassifier` with
-scikit-learn's Gaussian process.
+These tables compare :class:`~skbayesnn.UDNClassifier` with scikit-learn's classifiers by five-fold
+cross-validation, on data sets that scikit-learn ships or generates. All have default settings,
+except that logistic regression and the perceptron may take more iterations. The best value of each
+row is bold. The three numbers after a data set are its numbers of rows, inputs and classes.
+:doc:`guide/dwp` compares :class:`~skbayesnn.DeepWishartClassifier` with scikit-learn's Gaussian
+process classifier.
 
 * "udn" is :class:`~skbayesnn.UDNClassifier`; "udn conv" is the same with
   ``layer_generator="convolutional"`` and the shape of the images.
 * "svc", "logistic", "forest", "boosting" and "mlp" are a support vector machine, logistic
   regression, a random forest, histogram-based gradient boosting and a multilayer perceptron. The
   support vector machine, logistic regression and the perceptron follow a ``StandardScaler``. The
-  support vector machine has probabilities by Platt's method.
+  probabilities of the support vector machine follow Platt's method.
 * Log loss, Brier score and calibration error judge the probabilities: smaller is better. The Brier
   score is summed over the classes. The calibration error is that of the most probable class, in ten
   bins of its probability.

@@ -176,14 +176,14 @@ def check_sample_weight(sample_weight, X):
     total, advice = weights.sum(), "Multiply sample_weight by a constant so that its mean is 1"
     if total < LEAST_TOTAL_WEIGHT:
         raise ValueError(
-            f"sample_weight sums to {total:.2g}: a row of weight w counts as w rows, so that "
-            f"nothing could be learned. {advice}."
+            f"sample_weight sums to {total:.2g}: a row of weight w counts as w rows, so nothing "
+            f"can be learned. {advice}."
         )
     if total < LEAST_MEAN_WEIGHT * weights.size:
         warn_user(
-            f"sample_weight sums to {total:.2g}: a row of weight w counts as w rows, so that these "
-            f"{weights.size} rows tell as much as {total:.2g}. {advice} if it says which rows "
-            "matter more.",
+            f"sample_weight sums to {total:.2g}: a row of weight w counts as w rows, so these "
+            f"{weights.size} rows count as {total:.2g}. {advice} if it only says which rows matter "
+            "more.",
         )
     return rows, weights
 
@@ -348,7 +348,7 @@ def limits_of_extremes(values, name, weights=None):
         more = f" So has {n_more} other column{'s' * (n_more > 1)}." if n_more else ""
         warn_user(
             f"{what} has {beyond[j]} of {len(values)} values so far outside that all others would "
-            f"look the same. They are taken for {low[j]:.3g} or {high[j]:.3g}.{more} If they are "
+            f"look the same. They are clipped to {low[j]:.3g} or {high[j]:.3g}.{more} If they are "
             "mistakes, correct them or leave the rows out. If they are right, transform "
             f"{name}, for example by a logarithm."
         )

@@ -1,5 +1,5 @@
-"""What every regressor of the package can do with its predictive distribution, and every classifier
-with its class probabilities."""
+"""The methods that every regressor derives from its predictive distribution, and every classifier
+from its class probabilities."""
 
 from typing import Any, Literal, overload
 
@@ -168,8 +168,8 @@ class ProbabilisticRegressorMixin(VersionStampMixin):
         check_is_fitted(self)
         if self._y_ndim > 1:
             raise ValueError(
-                f"{what}: not available with several targets; use predict_distribution, "
-                "which gives one mixture a target."
+                f"{what} is not available with several targets. Use predict_distribution, which "
+                "returns one mixture for each target."
             )
 
     def predict_quantiles(
@@ -192,7 +192,7 @@ class ProbabilisticRegressorMixin(VersionStampMixin):
         Raises
         ------
         ValueError
-            If there is no level, or one is not in (0, 1).
+            If there is no level, or a level is not in (0, 1).
         """
         return self.predict(X, quantiles=quantiles)
 
@@ -238,8 +238,8 @@ class ProbabilisticRegressorMixin(VersionStampMixin):
         Raises
         ------
         ValueError
-            With several targets, whose mixtures do not say how they depend on each other, or if
-            ``n_samples`` is no positive integer.
+            If there are several targets, because their mixtures do not describe their joint
+            distribution, or if ``n_samples`` is not a positive integer.
         """
         self._refuse_several_targets("sample_y")
         return sample_rows(self.predict_distribution, X, n_samples, random_state)
@@ -261,8 +261,8 @@ class ProbabilisticRegressorMixin(VersionStampMixin):
         Raises
         ------
         ValueError
-            If y is not finite, or not of the length of X; with several targets, whose
-            mixtures do not say how they depend on each other.
+            If y is not finite or does not have the length of X, or if there are several targets,
+            because their mixtures do not describe their joint distribution.
         """
         self._refuse_several_targets("log_predictive_density")
         return score_rows(self.predict_distribution, PredictiveMixture.logpdf, X, y)

@@ -1,4 +1,4 @@
-"""``PredictiveMixture``: the one predictive object of the package."""
+"""``PredictiveMixture``: the predictive distribution of all regressors of the package."""
 
 from numbers import Real
 from typing import Self
@@ -24,7 +24,7 @@ class PredictiveMixture:
     Parameters
     ----------
     weights : array-like of shape (n_components,) or (n_samples, n_components)
-        Weights of the components, not negative. They sum to one for each row, within 1e-8.
+        Weights of the components, not negative. For each row they sum to one, within 1e-8.
     means : array-like of shape (n_samples, n_components)
         Means of the components, in the units of y.
     variances : array-like of shape (n_samples, n_components)
@@ -86,7 +86,7 @@ class PredictiveMixture:
         totals = np.atleast_1d(self.weights.sum(axis=-1))
         if np.any(np.abs(totals - 1) > _MAX_WEIGHT_ERROR):
             worst = totals[np.argmax(np.abs(totals - 1))]
-            raise ValueError(f"weights must have sum one for each row. Got a sum of {worst}.")
+            raise ValueError(f"weights must sum to one for each row. Got a sum of {worst}.")
 
     def __len__(self):
         return self.means.shape[0]
@@ -251,7 +251,7 @@ class PredictiveMixture:
         Raises
         ------
         ValueError
-            If there is no level, or one is not in (0, 1).
+            If there is no level, or a level is not in (0, 1).
         """
         levels, inverse = np.unique(check_levels(q), return_inverse=True)
         out = np.empty((len(self), levels.size))
@@ -282,8 +282,8 @@ class PredictiveMixture:
         """Continuous ranked probability score of each row, in the units of y; 0 is best.
 
         ``∫ (P(Y <= t) - 1{y <= t})² dt = E|Y - y| - ½ E|Y - Y'|``, in closed form for Gaussian
-        mixtures (Grimit et al., 2006). The cost for a row is half the square of its number of
-        components.
+        mixtures (Grimit et al., 2006). The cost for a row is proportional to the square of its
+        number of components.
 
         Parameters
         ----------
@@ -324,7 +324,7 @@ class PredictiveMixture:
         Raises
         ------
         ValueError
-            If ``n_samples`` is no positive integer.
+            If ``n_samples`` is not a positive integer.
         """
         check_n_samples(n_samples)
         rng = check_random_state(random_state)

@@ -137,7 +137,7 @@ def test_bad_weights_are_refused(estimator, weights, told):
 
 @every
 def test_weights_that_sum_to_one_are_asked_about(estimator):
-    with pytest.warns(UserWarning, match="tell as much as .* Multiply sample_weight"):
+    with pytest.warns(UserWarning, match="rows count as .* Multiply sample_weight"):
         clone(estimator).fit(*data(estimator), sample_weight=np.full(40, 1 / 40))
 
 

@@ -302,7 +302,7 @@ def test_other_estimators_are_refused_clearly(data, scorer, routing):
     with sklearn.config_context(enable_metadata_routing=routing):
         for estimator in (line, make_pipeline(StandardScaler(), line), searched):
             name = type(estimator).__name__
-            with pytest.raises(TypeError, match=f"predict of {name} does not take"):
+            with pytest.raises(TypeError, match=f"predict of {name} does not accept"):
                 scorer(estimator.fit(*data), *data)
 
 

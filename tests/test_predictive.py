@@ -334,7 +334,7 @@ def test_pickle_and_repr():
         ([1.0], [[np.nan]], [[1.0]], "means must be finite"),
         ([1.0], [[1.0]], [[-1.0]], "variances"),
         ([1.0], [[1.0]], [[np.inf]], "variances"),
-        ([0.5], [[1.0]], [[1.0]], r"sum one for each row. Got a sum of 0\.5"),
+        ([0.5], [[1.0]], [[1.0]], r"sum to one for each row. Got a sum of 0\.5"),
         ([[1.0], [1.1]], [[1.0], [1.0]], [[1.0], [1.0]], r"Got a sum of 1\.1"),
         ([1.5, -0.5], [[1.0, 1.0]], [[1.0, 1.0]], "negative"),
         ([np.nan], [[1.0]], [[1.0]], "weights must be finite"),

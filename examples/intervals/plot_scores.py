@@ -3,8 +3,8 @@ What a proper score rewards
 ===========================
 
 A point prediction is judged by its distance from the observation. A predictive distribution also
-says how large that distance may be. The average of a *proper* score is best only if that is right
-as well. The pictures show how two proper scores work, and why the absolute error is no substitute.
+says how large that distance may be. The average of a *proper* score is best only if both are right.
+The pictures show how two proper scores work, and why the absolute error is no substitute.
 """
 
 import matplotlib.pyplot as plt

@@ -3,8 +3,8 @@ Training moves the inducing inputs
 ==================================
 
 Here all inducing inputs of :class:`~skbayesnn.SIPRegressor` start at one point, and only the
-objective moves them apart (Rodríguez-Santana et al., 2022, Figure 3). The predictions do not depend
-much on where they are, because the networks of the prior follow the data as well.
+objective moves them apart (Rodríguez-Santana et al., 2022, Figure 3). The predictions depend little
+on their positions, because the networks of the prior also follow the data.
 """
 
 import matplotlib.pyplot as plt

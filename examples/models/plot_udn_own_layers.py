@@ -104,8 +104,8 @@ for name, model in (("periodic layers", own), ("dense layers", dense)):
 
 # %%
 # Both networks follow the first four days, but only the periodic layers continue the pattern. The
-# predictions of the dense network become those of a Gaussian process beyond the data; with
-# ``normalize_X=False``, as for the periodic layers, the network speaks everywhere.
+# predictions of the dense network become those of a Gaussian process beyond the data. With
+# ``normalize_X=False``, as for the periodic layers, the network itself predicts everywhere.
 
 grid = np.linspace(0, 6, 500)[:, None]
 figure, axes = plt.subplots(1, 2, figsize=(11, 3.5), sharey=True, layout="constrained")

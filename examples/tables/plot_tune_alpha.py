@@ -20,8 +20,8 @@ y = y + 0.5 * np.random.default_rng(1).standard_normal(x.size)
 # %%
 # Twelve pairs and five folds make 60 short fits. ``n_jobs=2`` distributes them over two cores; the
 # result is the same to the last bit. The default score is minus the CRPS, so that larger is better.
-# A warning says that chains of nine fits have not quite converged, so that their scores are noisy;
-# the scores differ far more between α below 2 and α = 2.
+# A warning says that the chains of nine fits have not quite converged, so their scores are noisy.
+# The difference between α below 2 and α = 2 is far larger than this noise.
 
 alphas, nus = (0.7, 1.1, 1.5, 2.0), (0.1, 0.5, 2.0)
 model = StableNNRegressorCV(alphas, nus, n_jobs=2, random_state=0)

@@ -32,10 +32,11 @@ class DeepWishartClassifier(
     Gram matrices is approximated by the AB-generalised singular Wishart distribution of Ober et al.
     (UAI 2023), and the posterior over the functions by Gaussian pseudo-observations at inducing
     points. With ``n_layers=0`` the model is a variational Gaussian process classifier.
-    Probabilities are averaged over draws of the Gram matrices and of the functions. One temperature
-    then makes them more or less certain, as rows ask for that the output layer was not told of.
+    Probabilities are averaged over draws of the Gram matrices and of the functions. One
+    temperature, learned from rows that are left out of the output layer, then makes them more or
+    less certain.
 
-    Use it for classes with smooth boundaries, with up to some ten thousand rows. Use
+    Use it for classes with smooth boundaries, with up to about ten thousand rows. Use
     :class:`~skbayesnn.UDNClassifier` for images, streams and more rows.
 
     Training starts from a Gaussian process with a length scale for each input, fitted to indicators
@@ -54,31 +55,32 @@ class DeepWishartClassifier(
         deep Gaussian process with global inducing points, for comparison.
     n_inducing : int, default=100
         Number of inducing inputs; at most the number of distinct rows of X. More make the model
-        more flexible. For each class, a step costs the cube of their number, and their square times
-        its rows.
+        more flexible. For each class, the cost of a step grows with the cube of their number, and
+        with their square times the rows of the step.
     degrees_of_freedom : int or None, default=None
         Degrees of freedom of every hidden Gram matrix. Small values let a layer vary a lot, large
         values make it nearly deterministic. None means the number of inputs, but at most 20.
     n_draws : int, default=10
-        Monte Carlo draws per training step, of the Gram matrices. They are used in the last
-        fiftieth of the steps; before, a step uses one.
+        Number of Monte Carlo draws per training step. They are draws of the Gram matrices. Only the
+        last fiftieth of the steps uses so many; earlier steps use one.
     n_posterior_draws : int, default=50
         Number of posterior draws in the predictive mixture.
     learning_rate : float, default=0.01
-        Initial learning rate of Adam. Adam uses twice this value, as with an exact output of the
-        regressor. Forty times this value is the fraction of the way that a step moves the
-        pseudo-observations towards the best ones for its batch.
+        Initial learning rate of Adam. As with an exact output of the regressor, Adam uses twice
+        this value. Each step moves the pseudo-observations towards the best ones for its batch, by
+        forty times this value as a fraction of the way.
     schedule : {"cosine", "constant", "drop"}, default="cosine"
-        How the learning rate falls over the epochs; "drop" is to a tenth after three quarters.
+        How the learning rate falls over the epochs. "drop" divides it by ten after three quarters
+        of them.
     max_iter : int or "auto", default="auto"
         Number of epochs, which are passes over the rows. "auto" takes as many as make 200 steps, or
         100 for each hidden layer if that is more, but at least 20.
     batch_size : int or "auto", default="auto"
-        Rows per training step. "auto" takes 1000.
+        Number of rows per training step. "auto" takes 1000.
     early_stopping : bool or "auto", default="auto"
         Hold out rows, stop when their mean log density has not risen for ``n_iter_no_change``
-        epochs, and put back the best parameters. "auto" is False: the objective rarely overfits, so
-        early stopping only saves time. In the end the pseudo-observations also learn from the
+        epochs, and restore the best parameters. "auto" is False: the objective rarely overfits, so
+        early stopping only saves time. At the end, the pseudo-observations also learn from the
         held-out rows. The hidden layers stay as they are.
     validation_fraction : float, default=0.1
         Fraction of the rows that are held out. Rows that are equal in inputs and target stay
@@ -87,7 +89,7 @@ class DeepWishartClassifier(
         Number of epochs without a better held-out score after which training stops. "auto" takes as
         many as make 500 steps. The score is computed about every fifty steps.
     tol : float, default=0.0
-        Smallest rise of the held-out score, in nats per row, that counts as an improvement.
+        Smallest increase of the held-out score, in nats per row, that counts as an improvement.
     normalize_X : bool, default=True
         Standardise the inputs internally. A few extremes that would make all other values of a
         column look the same are clipped, with a warning. Length scales are fitted either way. With
@@ -106,9 +108,9 @@ class DeepWishartClassifier(
     classes_ : ndarray of shape (n_classes,)
         Labels, in the order of the columns of ``predict_proba``.
     length_scales_ : ndarray of shape (`n_features_in_`,)
-        Length scales of the first kernel, in the units of X: long for inputs that do not matter.
-        With hidden layers only their ratios are meaningful, because later layers stretch distances
-        as well.
+        Length scales of the first kernel, in the units of X. They are long for inputs that do not
+        matter. With hidden layers, only their ratios are meaningful, because later layers stretch
+        distances as well.
     feature_relevance_ : ndarray of shape (`n_features_in_`,)
         Contribution of each input to the mean squared distance of two rows according to the first
         kernel, through which all layers see the inputs. The contributions sum to one.
@@ -116,26 +118,26 @@ class DeepWishartClassifier(
         Length scales of the kernels after the first, in units of the root mean square of the
         features that they see. A layer with a long one is nearly linear.
     signal_variance_ : float
-        Prior variance of the log odds: of the second of two classes, or of each of several.
+        Prior variance of the log odds: of the second class if there are two, or of each class.
     temperature_ : float
-        Factor that the logits are divided by, which are the logarithms of averaged probabilities:
-        the value nearest to one that is within a standard error of the most probable for rows that
-        the output layer was not told of. With n < max(100, 2 p) rows of p inputs it is this value
-        to the power n / max(100, 2 p). With a factor below one, predictions are more certain than
-        the posterior.
+        Factor by which the logits are divided, which are the logarithms of averaged probabilities.
+        Rows that are left out of the output layer determine the most probable value and its
+        standard error; the factor is the value nearest to one that is within this error. With n <
+        max(100, 2 p) rows of p inputs, that value is raised to the power n / max(100, 2 p). With a
+        factor below one, predictions are more certain than the posterior.
     inducing_inputs_ : ndarray of shape (n_inducing, `n_features_in_`)
         Positions of the inducing inputs after training, in the units of X.
     n_iter_ : int
         Number of epochs that were run.
     loss_curve_ : list of float
-        Minus the objective per row, in nats of the standardised target, for each epoch. It is
+        Negative objective per row, in nats for the standardised target, for each epoch. It is
         evaluated at the draws of the steps, and includes the log prior of the length scales.
     validation_scores_ : list of float
         Mean log density of the standardised held-out targets (for classes, mean log probability),
-        each time that they were scored.
+        each time they were scored.
     n_samples_seen_ : int
-        Number of rows that the prior is weighed against: the sum of their weights, without the rows
-        that are held out.
+        Number of training rows, as the objective counts them: the sum of their weights, without
+        held-out rows.
     n_features_in_ : int
         Number of inputs.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -227,14 +229,14 @@ class DeepWishartClassifier(
         InvalidParameterError
             If a constructor parameter is outside its range.
         ValueError
-            If what is not to be standardised is far from unit scale.
+            If ``normalize_X`` is False and X is far from unit scale.
         FloatingPointError
             If training diverged although the learning rate was cut.
 
         Warns
         -----
         UserWarning
-            If extremes were clipped: how many, and to what.
+            If extremes were clipped.
         ConvergenceWarning
             If a Gram matrix was numerically singular and had to be regularised, or if the learning
             rate was cut.

@@ -26,9 +26,9 @@ class Predicting:
         Returns
         -------
         distribution : PredictiveMixture, or list of PredictiveMixture
-            A mixture of Gaussians, several for each of some groups of draws of the Gram matrices,
-            and with those of the other models where they take part; a list with one mixture for
-            each target if there are several.
+            A mixture of Gaussians over draws of the Gram matrices, including those of the other
+            models where these take part; a list with one mixture for each target if there are
+            several.
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
@@ -43,10 +43,13 @@ class Predicting:
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            Up to 10,000: the cost is the cube of their number for each draw of the Gram matrices
-            in use, the memory 24 bytes times its square.
+            Inputs; at most 10,000 rows. The time grows with the cube of their number, for each draw
+            of the Gram matrices that is used, and the memory is 24 bytes times the square of their
+            number.
         n_samples : int, default=1
+            Number of functions.
         random_state : int, RandomState instance or None, default=0
+            Seed.
 
         Returns
         -------
@@ -56,8 +59,8 @@ class Predicting:
         Raises
         ------
         ValueError
-            The model has several targets, there are too many rows, or ``n_samples`` is no positive
-            integer.
+            If the model has several targets, there are too many rows, or ``n_samples`` is not a
+            positive integer.
         """
         self._refuse_several_targets("sample_y")
         check_n_samples(n_samples)

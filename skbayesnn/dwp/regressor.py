@@ -35,19 +35,18 @@ class DeepWishartRegressor(
     and so may stretch some regions and shrink others. A Gaussian process with the last kernel gives
     the function. With ``n_layers=0`` the model is a Gaussian process. The posterior over the Gram
     matrices is approximated by the AB-generalised singular Wishart distribution of Ober et al. (UAI
-    2023). The predictive distribution is a mixture of Gaussians, several for each of some groups of
-    draws of the Gram matrices.
+    2023). The predictive distribution is a mixture of Gaussians over draws of the Gram matrices.
 
     Use it for smooth functions, where you would use a Gaussian process, with up to some ten
-    thousand rows. The noise may have outliers and skewness, and its scale may depend on the inputs:
-    by default the model finds out whether it does. Do not use it for functions that jump, or for
-    noise with several modes.
+    thousand rows. The noise may be skewed and have outliers, and its scale may depend on the
+    inputs: by default the model detects this. Do not use it for functions that jump, or for noise
+    with several modes.
 
     Up to 1500 rows, the output layer is exact by default: for each draw of the hidden layers, the
     function is conditioned on all rows, in training and in prediction, and only the hidden layers
-    are approximated. With more rows, training first uses batches, and inducing points in the output
-    as well. It then uses all rows at once, summarised by 256 of them, and predictions condition on
-    all rows through 800.
+    are approximated. With more rows, training first uses batches, with inducing points also in the
+    output. It then uses all rows at once, summarised by 256 of them. Predictions condition on all
+    rows, summarised by 800 of them.
 
     Training starts from a Gaussian process with a length scale for each input, fitted to at most
     1000 rows, which is passed through all hidden layers, so a deep model starts about as good as a
@@ -56,89 +55,90 @@ class DeepWishartRegressor(
     inputs that do not matter if there are many.
 
     Few rows do not determine a length scale for each input. With n rows and p inputs, where n is
-    less than 100 or less than 2 p, a second model takes part in predictions: a Gaussian process
-    whose length scales, height and noise are 50 draws of their posterior (20 from 100 rows on). Its
-    probability is 1 − n / max(100, 2 p). This is for an exact output alone.
+    less than 100 or less than 2 p, a second model takes part in predictions if the output is exact:
+    a Gaussian process with 50 posterior draws of its length scales, signal variance and noise
+    variance (20 draws from 100 rows on). Its weight is 1 − n / max(100, 2 p).
 
-    Rows that are equal in inputs and targets are no new observations if the noise is a continuous
-    variable. With copies, and where a row has a weight of k, rows therefore count as many as
-    differ (see the notes).
+    If the noise is a continuous variable, rows that are equal in inputs and targets are copies, not
+    new observations. Copies, and weights above one, are therefore scaled to the number of distinct
+    rows (see the notes).
 
-    Where no row is near, the prediction is gradually that of a Gaussian process averaged over its
-    length scale and noise (see the notes).
+    Away from the rows, the prediction changes gradually to that of a Gaussian process averaged over
+    its length scale and noise (see the notes).
 
     Parameters
     ----------
     n_layers : int, default=2
         Number of hidden layers; 0 is a Gaussian process. More layers let the function vary slowly
-        in one place and quickly in another. Five instead of two take up to three times as long.
+        in one place and quickly in another. Five layers instead of two take up to three times as
+        long.
     posterior : {"ab-gw", "a-gw", "gw", "dgp"}, default="ab-gw"
         Family of the approximate posterior over the Gram matrices: "ab-gw" contains "a-gw", which
         contains "gw". "dgp" is a Gaussian posterior over features instead, which makes the model a
         deep Gaussian process with global inducing points, for comparison.
     own_scale : bool, default=False
         Give the posterior of every hidden layer a scale matrix of its own, mixed with that of the
-        layer below (eqs 15 to 17 of the paper). Not for "dgp". A step takes half as long again, and
-        on yacht training switched the mixture off.
+        layer below (eqs 15 to 17 of the paper). Not for "dgp". A step takes one and a half times as
+        long. On yacht, training switched the mixture off.
     likelihood : {"auto", "gaussian", "student_t"}, default="auto"
         Distribution of the target given the function.
 
         - "gaussian": one variance.
         - "student_t": tolerates outliers. The log variance is linear in the inputs, the predicted
           mean and the squares of all these, and the distribution may be skewed.
-        - "auto": chooses, by the log density of rows that are left out (see the notes). A table
-          whose noise is found to be Gaussian has the same results as with "gaussian".
+        - "auto": chooses between the two by the log density of left-out rows (see the notes). If
+          the noise is found to be Gaussian, the results are those of "gaussian".
 
         With several targets, and with ``partial_fit``, the noise is Gaussian.
     output : {"auto", "exact", "sparse", "inducing"}, default="auto"
-        How many of the rows the output layer is conditioned on.
+        How the output layer is conditioned on the rows.
 
-        - "exact": all of them. The cost of a step is the cube of their number (0.02 s for 500 rows,
-          0.14 s for 1500); ``batch_size`` has no effect.
-        - "sparse": all of them, summarised by some (a variational sparse Gaussian process for each
-          draw of the hidden layers). Training begins as with "inducing" and continues with 256
-          rows; predictions use 800.
-        - "inducing": only what the pseudo-observations at the inducing points hold (as in the
-          paper).
+        - "exact": on all rows. The cost of a step grows with the cube of their number (0.02 s for
+          500 rows, 0.14 s for 1500); ``batch_size`` has no effect.
+        - "sparse": on all rows, summarised by some of them (a variational sparse Gaussian process
+          for each draw of the hidden layers). Training begins as with "inducing" and continues with
+          256 summarising rows; predictions use 800.
+        - "inducing": only on the pseudo-observations at the inducing points (as in the paper).
         - "auto": "exact" up to 1500 rows, and "sparse" otherwise.
 
         Except for "inducing", the model keeps the rows. The first prediction then computes what
-        later ones reuse: m² numbers for each draw, with m rows or 800 points. It is stored up to
-        half a gigabyte, and computed each time beyond.
+        later ones reuse: m² numbers for each draw, where m is the number of rows, or 800. They are
+        stored if they need at most half a gigabyte, and otherwise computed each time.
     n_inducing : int, default=100
         Number of inducing inputs; at most the number of distinct rows of X. More make the hidden
-        layers more flexible. A step costs the cube of their number, and their square times its
-        rows.
+        layers more flexible. The cost of a step grows with the cube of their number, and with their
+        square times the rows of the step.
     degrees_of_freedom : int or None, default=None
         Degrees of freedom of every hidden Gram matrix. Small values let a layer vary a lot, large
         values make it nearly deterministic. None means the number of inputs, but at most 20.
     n_draws : int, default=10
-        Monte Carlo draws per training step, of the Gram matrices. They are used in the last
-        fiftieth of the steps (the last hundredth with an exact or sparse output); before, a step
-        uses one.
+        Number of Monte Carlo draws per training step. They are draws of the Gram matrices. Only the
+        last fiftieth of the steps uses so many (the last hundredth with an exact or sparse output);
+        earlier steps use one.
     n_posterior_draws : int, default=50
-        Number of posterior draws in the predictive mixture, of the hidden layers.
+        Number of posterior draws in the predictive mixture. They are draws of the hidden layers.
     learning_rate : float, default=0.01
-        Initial learning rate of Adam. Steps that use all rows, with an exact or sparse output, take
-        twice that.
+        Initial learning rate of Adam. Steps that use all rows (with an exact or sparse output) use
+        twice this value.
     schedule : {"cosine", "constant", "drop"}, default="cosine"
-        How the learning rate falls over the epochs; "drop" is to a tenth after three quarters.
+        How the learning rate falls over the epochs. "drop" divides it by ten after three quarters
+        of them.
     max_iter : int or "auto", default="auto"
         Number of epochs, which are passes over the rows. With an exact output an epoch is one step,
         and "auto" takes 250 of them, or 100 for each hidden layer if that is more. Otherwise "auto"
         takes as many epochs as make 800 steps if there is one batch per epoch, and 10,000 steps if
-        there are several (8,000 if a sparse output follows), but at least 20 epochs. With a sparse
-        output, a third of ``max_iter`` is for the steps that use all rows through 256, of up to
-        12,000 rows each (0.2 GB). "auto" then adds as many epochs as make 400 such steps, or 200
-        for each hidden layer if that is more.
+        there are several (8,000 with a sparse output), but at least 20 epochs. With a sparse
+        output, a third of ``max_iter`` is for the steps that use all rows, summarised by 256 of
+        them, with up to 12,000 rows in each step (0.2 GB). "auto" then adds as many epochs as make
+        400 such steps, or 200 for each hidden layer if that is more.
     batch_size : int or "auto", default="auto"
-        Rows per training step. "auto" takes 500. An exact output uses all rows.
+        Number of rows per training step. "auto" takes 500. An exact output uses all rows.
     early_stopping : bool or "auto", default="auto"
         Hold out rows, stop when their mean log density has not risen for ``n_iter_no_change``
-        epochs, and put back the best parameters. "auto" is False: the objective rarely overfits, so
-        early stopping only saves time. In the end the output also learns from the held-out rows: it
-        is conditioned on them if it is exact or sparse, or takes the best pseudo-observations for
-        them. The hidden layers stay as they are.
+        epochs, and restore the best parameters. "auto" is False: the objective rarely overfits, so
+        early stopping only saves time. At the end, the output also learns from the held-out rows:
+        an exact or sparse output is conditioned on them, and "inducing" updates its
+        pseudo-observations. The hidden layers stay as they are.
     validation_fraction : float, default=0.1
         Fraction of the rows that are held out. Rows that are equal in inputs and target stay
         together.
@@ -146,7 +146,7 @@ class DeepWishartRegressor(
         Number of epochs without a better held-out score after which training stops. "auto" takes as
         many as make 500 steps. The score is computed about every fifty steps.
     tol : float, default=0.0
-        Smallest rise of the held-out score, in nats per row, that counts as an improvement.
+        Smallest increase of the held-out score, in nats per row, that counts as an improvement.
     normalize_X : bool, default=True
         Standardise the inputs internally. A few extremes that would make all other values of a
         column look the same are clipped, with a warning. Length scales are fitted either way. With
@@ -170,9 +170,9 @@ class DeepWishartRegressor(
     Attributes
     ----------
     length_scales_ : ndarray of shape (`n_features_in_`,)
-        Length scales of the first kernel, in the units of X: long for inputs that do not matter.
-        With hidden layers only their ratios are meaningful, because later layers stretch distances
-        as well.
+        Length scales of the first kernel, in the units of X. They are long for inputs that do not
+        matter. With hidden layers, only their ratios are meaningful, because later layers stretch
+        distances as well.
     feature_relevance_ : ndarray of shape (`n_features_in_`,)
         Contribution of each input to the mean squared distance of two rows according to the first
         kernel, through which all layers see the inputs. The contributions sum to one.
@@ -183,24 +183,24 @@ class DeepWishartRegressor(
         Prior variance of the function in the squared units of y; one for each of several targets.
     noise_variance_ : float or ndarray
         Noise variance in the squared units of y; one for each of several targets. With Student-t
-        noise it is the mean over the rows of the variance that predictions have. Like the other
-        attributes, it does not include the second model that takes part with few rows.
+        noise it is the mean predicted noise variance of the rows. Like the other attributes, it
+        does not include the second model that takes part with few rows.
     likelihood_ : {"gaussian", "student_t"}
-        Distribution of the target given the function that was chosen.
+        Distribution of the target given the function. This is the one that was chosen.
     inducing_inputs_ : ndarray of shape (n_inducing, `n_features_in_`)
         Positions of the inducing inputs after training, in the units of X.
     n_iter_ : int
         Number of epochs that were run.
     loss_curve_ : list of float
-        Minus the objective per row, in nats of the standardised target, for each epoch. It is
+        Negative objective per row, in nats for the standardised target, for each epoch. It is
         evaluated at the draws of the steps, and includes the log prior of the length scales. The
         notes say when it is a bound.
     validation_scores_ : list of float
         Mean log density of the standardised held-out targets (for classes, mean log probability),
-        each time that they were scored.
+        each time they were scored.
     n_samples_seen_ : int
-        Number of rows that the prior is weighed against: the sum of their weights, copies counted
-        once (see the notes), without the rows that are held out.
+        Number of training rows, as the objective counts them: the sum of their weights, with copies
+        counted once (see the notes), without held-out rows.
     n_features_in_ : int
         Number of inputs.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -213,77 +213,81 @@ class DeepWishartRegressor(
 
     Notes
     -----
-    Several targets share the Gram matrices. ``predict`` then returns (n_samples, n_targets), and so
-    does the standard deviation of ``return_std``. Quantiles and intervals have their levels in a
-    third dimension, and ``predict_distribution`` returns a list with one mixture for each target.
-    ``sample_y`` and ``log_predictive_density`` raise a ``ValueError``.
+    Several targets share the Gram matrices. Predictions and standard deviations then have shape
+    (n_samples, n_targets), quantiles and intervals have a third dimension for the levels, and
+    ``predict_distribution`` returns a list with one mixture for each target. ``sample_y`` and
+    ``log_predictive_density`` raise a ``ValueError``.
 
-    A draw of the hidden layers is a smooth map from inputs to features. The features of a row
-    follow their distribution given those of the inducing points. Their correlation between rows is
-    taken to be one, in training with an exact or sparse output and in all predictions. The
+    A draw of the hidden layers is a smooth map from inputs to features. Each row has the
+    distribution of its features given those of the inducing points, but the correlation between
+    rows is taken to be one, in training with an exact or sparse output and in all predictions. The
     objective is a lower bound of the log evidence (plus the log prior) with ``output="inducing"``
     or without hidden layers. Otherwise, because of that correlation, it is not a bound: use scores
     on other rows to compare depths or models.
 
-    The hidden layers and the length scale of the output are estimates, on which it hangs how far a
-    function goes up or down where there are no rows. There, the part of the hidden layers in the
-    prediction is with probability 1 − exp(−(Δ / l)²) another Gaussian process, averaged over its
-    length scale and noise given up to 400 rows (``skbayesnn.training.unseen``). Δ is the distance
-    to the nearest row, less the distance within which 99 % of the rows have their nearest
-    neighbour, and l is 0.1 of the median distance of the rows from their medians. For distances,
-    each standardised input is multiplied by the slopes of the predicted mean relative to the
-    largest slope (with more than 20 inputs, by inverse length scales): an input that does nothing
-    may leave its range. This law, and the chains that draw settings where rows are few, see inputs
-    and targets rounded to about a millionth of their range, so that equal rows and weights give the
-    same. After ``partial_fit`` none of this is done.
+    Away from the rows, predictions depend strongly on the hidden layers and on the length scale of
+    the output, which are only estimates. There, the prediction is a mixture, in which another
+    Gaussian process has the weight 1 − exp(−(Δ / l)²). It is averaged over its length scale and
+    noise given up to 400 rows (``skbayesnn.training.unseen``). Δ is the distance to the nearest
+    row, minus the distance within which 99 % of the rows have their nearest neighbour, and l is 0.1
+    of the median distance of the rows from their medians. For these distances, each standardised
+    input is multiplied by the slope of the predicted mean relative to the largest slope (with more
+    than 20 inputs, by its inverse length scale), so that an input without effect may leave its
+    range. This process, and the chains that draw hyperparameters if rows are few, use inputs and
+    targets rounded to about a millionth of their range, so that repeated rows and weights give
+    equal results. After ``partial_fit`` none of this is done.
 
-    If rows come again with their targets, or have weights above one, all weights are multiplied by
-    a constant, so that their sum is the number of rows that differ. Otherwise copies would deny all
-    noise. If r rows come after the first with their inputs, and c of them are copies, then a new
-    row has the target of a training row with its inputs with the probability c / (r + 1), unless
-    training rows with these inputs have several targets. None of this is done where targets have
-    few values and rows with the same inputs have different ones, where fewer than a tenth of the
-    rows differ, or in ``partial_fit``.
+    If there are copies of rows, or weights above one, all weights are multiplied by a constant, so
+    that their sum is the number of distinct rows. Otherwise the model would infer that there is no
+    noise. If the inputs of r rows occur in an earlier row, and c of these rows are copies, then a
+    new row with the inputs of a training row has the target of that row with probability c / (r +
+    1), unless training rows with these inputs have several targets. None of this is done in
+    ``partial_fit``, if fewer than a tenth of the rows are distinct, or if targets have few values
+    and differ between rows with the same inputs.
 
-    Student-t noise is y − f(x) = σ(x) (a + b v + √v z), with z standard normal and 1/v a Gamma
-    variable of mean one, shape and rate half the degrees of freedom. In predictions the law of v is
-    fifteen values, and one more Gaussian of five times the deviation has a probability of
-    1 / (n + 1): n rows without a surprise do not exclude one. Given v, a row has Gaussian noise of
-    a variance of its own, so that training and conditioning are those of weighted rows. Up to 1500
-    rows, the law and a Gaussian process take turns at the start; with more, training has Gaussian
-    noise, since such a process sees too little. After training the law is learned anew, by the
-    log density of each row given what the output layer predicts from all others. Where that gives
-    less noise than training found, its scale is enlarged to that: the hidden layers have seen all
-    rows. "auto" learns laws without a third of the rows in turn: Student-t noise of one scale, with
-    a scale that depends on the inputs, and skewed. The best of them replaces the Gaussian if the
-    log density of the rows that were left out is higher by a standard error, and by three nats more
-    for a scale that depends on inputs and for skewness. The scale does not depend on predicted
-    means whose deviation is less than a tenth of the typical error. Below 20 rows, and where there
-    is no noise at all, it is the Gaussian with "student_t", too.
+    Student-t noise is y − f(x) = σ(x) (a + b v + √v z), where z is standard normal and 1/v is a
+    Gamma variable of mean one, whose shape and rate are half the degrees of freedom. In predictions
+    v takes fifteen values, and one more Gaussian with five times the standard deviation has a
+    weight of 1 / (n + 1), because n rows without a surprise do not exclude one. Given v, each row
+    has Gaussian noise with its own variance, so training and conditioning use weighted rows. Up to
+    1500 rows, the start of training alternates between the noise distribution and a Gaussian
+    process; with more rows, training has Gaussian noise, because such a process sees too few of
+    them. After training, the noise distribution is learned anew, by the log density of each row
+    given what the output layer predicts from all others. If this gives less noise than training
+    found, the scale is enlarged to that of training, because the hidden layers have seen all rows.
 
-    With Gaussian noise, the function has a Student's t in predictions, of five degrees of freedom
-    and the mean and variance that the process gives it: the settings of the process are estimates,
-    and beside a step they are wrong by many deviations.
+    "auto" leaves out each third of the rows in turn and compares Gaussian noise with Student-t
+    noise of one scale, of a scale that depends on the inputs, and with skewness. The best of these
+    replaces the Gaussian if the log density of the left-out rows is higher by a standard error, and
+    by three nats more for a scale that depends on the inputs and for skewness. The scale does not
+    depend on the predicted mean if the standard deviation of that mean is less than a tenth of the
+    typical error. Below 20 rows, and if there is no noise at all, the noise is Gaussian even with
+    "student_t".
 
-    Where an exact output has a noise variance below 0.01 of that of the target, draws of the hidden
-    layers whose log evidence is below the best by a nat a row give way to others: with next to no
-    noise, a few draws that do not fit the rows would be most of the mean. For the same reason a
-    distribution of the noise is not taken if the median log evidence falls by a nat a row with it.
+    With Gaussian noise, the function has a Student-t distribution with five degrees of freedom in
+    predictions, with the mean and variance that the process gives it. The hyperparameters of the
+    process are estimates, and next to a step its errors can be many standard deviations.
 
-    Where an exact output finds no noise (a deviation of less than a thousandth of that of the one
-    target), most functions are predicted better than the process says. Predictions are then
-    Student's t of five degrees of freedom, narrower by two factors of at most one, on the variances
-    of the function and of the noise: those with which the rows that are left out of the output are
-    most probable.
+    If an exact output has a noise variance below 0.01 of the variance of the target, draws of the
+    hidden layers whose log evidence is more than a nat per row below the best are replaced by
+    others. With hardly any noise, a few draws that do not fit the rows would otherwise dominate the
+    mean. For the same reason, a noise distribution is rejected if it reduces the median log
+    evidence by a nat per row.
 
-    Where intervals fail on synthetic tables of some hundred rows: up to half a range outside the
+    If an exact output with one target finds no noise (a standard deviation of less than a
+    thousandth of that of the target), most functions are predicted better than the process says.
+    Predictions then have Student-t distributions with five degrees of freedom, and two factors of
+    at most one reduce the variances of the function and of the noise. These factors maximise the
+    likelihood of the rows that are left out of the output.
+
+    Where intervals fail on synthetic tables of a few hundred rows: up to half a range outside the
     rows, 90 % intervals covered 0.62 and 0.85 on two of eight tables, in one of which the function
-    rises far above all rows, and 0.96 to 1.00, mostly too much, on the others. With half as many
-    inputs again as rows they covered 0.84 to 0.94. They covered 0.97 where the noise has two modes,
-    0.89 to 1.00 without noise below 50 rows and 1.00 on one table above 1500, and up to 0.98 in
-    gaps between the rows. With 20 to 50 rows they covered 0.65 to 0.75 on six of 54 tables (rounded
-    or positive targets, rows that come three times, ten inputs, no relation at all, beyond the
-    rows).
+    rises far above all rows, and 0.96 to 1.00, mostly too much, on the other six. With one and a
+    half times as many inputs as rows they covered 0.84 to 0.94. They covered 0.97 if the noise has
+    two modes, 0.89 to 1.00 without noise below 50 rows, 1.00 without noise on one table above 1500,
+    and up to 0.98 in gaps between the rows. With 20 to 50 rows they covered 0.65 to 0.75 on six of
+    54 tables (rounded or positive targets, rows that occur three times, ten inputs, no relation at
+    all, beyond the rows).
 
     References
     ----------
@@ -389,14 +393,14 @@ class DeepWishartRegressor(
             If a constructor parameter is outside its range, or ``likelihood="student_t"`` meets
             several targets.
         ValueError
-            If what is not to be standardised is far from unit scale.
+            If ``normalize_X`` or ``normalize_y`` is False and the data are far from unit scale.
         FloatingPointError
             If training diverged although the learning rate was cut.
 
         Warns
         -----
         UserWarning
-            If extremes were clipped: how many, and to what.
+            If extremes were clipped.
         ConvergenceWarning
             If a Gram matrix was numerically singular and had to be regularised, or if the learning
             rate was cut.

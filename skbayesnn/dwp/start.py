@@ -106,8 +106,8 @@ def fit_gaussian_process(X, Y, weights, generator):
     if best is None:
         warn_user(
             "The covariance of the rows is singular wherever training could start: it starts "
-            "from length scales as long as the table is wide. Remove rows of X that are nearly "
-            "the same.",
+            "from length scales of the typical distance between rows. Remove rows of X that are "
+            "nearly the same.",
             ConvergenceWarning,
         )
         return start_of(n_inputs, 1.0, np.exp(PRIOR_MEANS[1])), np.inf

@@ -28,8 +28,7 @@ class Streaming:
         The first call starts the model from its rows, and standardises inputs and targets by them,
         so give it several hundred rows. The prior is weighed against all rows seen so far. Rows are
         not kept, so the output is "inducing", whatever `output` says. After a fit with another
-        output, the stream continues from the pseudo-observations that hold most of what the rows of
-        that fit said.
+        output, the stream continues from pseudo-observations that summarise the rows of that fit.
 
         Parameters
         ----------

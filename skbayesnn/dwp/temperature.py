@@ -8,7 +8,7 @@ The pseudo-observations are learned without a fifth of the rows in turn, given t
 layers. Log T is normal a priori. T is the value nearest to one that is within a standard error of
 the most probable for the rows that were left out, because a temperature that is too low costs more,
 by a few errors that are nearly certain, than one that is too high. The hidden layers have been
-trained on all rows, those that are left out included. With some hundred rows that matters little.
+trained on all rows, those that are left out included. With a few hundred rows that matters little.
 With fewer, T is drawn to one (:meth:`skbayesnn.dwp.model.Model.learn_temperature`). Not in the
 paper.
 """

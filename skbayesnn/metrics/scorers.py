@@ -168,8 +168,8 @@ def predict_with(estimator: BaseEstimator, X: ArrayLike, **keyword: Any) -> Any:
         if "got an unexpected keyword" not in str(error) and "got unexpected arg" not in str(error):
             raise
         raise TypeError(
-            f"The predict of {type(estimator).__name__} does not take {next(iter(keyword))!r}. Use "
-            "a regressor of skbayesnn, or a pipeline or search that ends in one."
+            f"predict of {type(estimator).__name__} does not accept {next(iter(keyword))!r}. Use a "
+            "regressor of skbayesnn, or a pipeline or search that ends in one."
         ) from error
 
 

@@ -28,8 +28,8 @@ def distribution_of(estimator, X):
     distribution = predict_with(estimator, X, return_distribution=True)
     if not isinstance(distribution, PredictiveMixture):
         raise ValueError(
-            "The estimator predicts several targets: draw one of the mixtures that its "
-            "predict_distribution returns, by from_predictions."
+            "The estimator predicts several targets: pass one of the mixtures that its "
+            "predict_distribution returns to from_predictions."
         )
     return distribution
 

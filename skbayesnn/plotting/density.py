@@ -176,7 +176,7 @@ class PredictiveDensityDisplay:
         x, first = np.unique(x, return_index=True)
         density = density[first]
         if len(x) < 2:
-            raise ValueError("The rows have one and the same input: choose up to 10 of them.")
+            raise ValueError("All rows have the same input: choose at most 10 of them.")
         shades = density / density.max(axis=1, keepdims=True)
         self.image_ = self.ax_.pcolormesh(
             x, self.grid, shades.T, shading="gouraud", cmap="Blues", vmin=0, vmax=1

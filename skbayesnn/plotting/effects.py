@@ -156,7 +156,9 @@ def _number_of(feature, names):
             raise ValueError(f"features: there is no input {feature!r}. Inputs are {names}.")
         return names.index(feature)
     if feature not in Interval(Integral, 0, len(names) - 1):
-        raise ValueError(f"features: there are {len(names)} inputs, and no number {feature!r}.")
+        raise ValueError(
+            f"features: there are {len(names)} inputs, so there is no number {feature!r}."
+        )
     return int(feature)
 
 

@@ -1,6 +1,6 @@
-"""The stack that needs no choice: its members and its folds, by the number of rows alone.
+"""Default members and folds of a stack, which depend only on the number of rows.
 
-Never by the clock: results must not depend on the machine.
+They never depend on time: results must not depend on the machine.
 """
 
 from sklearn.model_selection import KFold, ShuffleSplit
@@ -9,13 +9,13 @@ FIVE_FOLDS, THREE_FOLDS = 2_000, 5_000
 """Rows up to which there are five folds, and three; beyond, a tenth is held out once."""
 
 FEW_ROWS = 500
-"""Rows up to which the stack is quick. Beyond, the sparse implicit process has one network for two,
-and the network of unbounded depth two for three: on tables of 690 and 930 rows the scores of the
-stack were no worse, and it took a seventh to a fifth less time."""
+"""Rows up to which the stack is fast. With more, the sparse implicit process has one network
+instead of two, and the network of unbounded depth two instead of three: on tables of 690 and 930
+rows the scores of the stack were no worse, and it took a seventh to a fifth less time."""
 
 ALL_MEMBERS = 20_000
-"""Rows up to which all members take part. Beyond, with 41,000 rows, a third member (the sparse
-implicit process) made the scores no better."""
+"""Rows up to which all members take part. On a table of 41,000 rows, a third member (the sparse
+implicit process) did not improve the scores."""
 
 EXPECTED_COSTS = {"stable": 13.0, "udn": 11.0, "dwp": 7.0, "sip": 4.0, "forest": 1.0}
 """Seconds of a fit to 740 rows of eight inputs, so that the longest fits begin first."""
@@ -33,12 +33,12 @@ def default_members(n_rows):
     -------
     members : list of (str, estimator)
         Up to 20,000 rows, the four models of this package and a random forest that predicts
-        distributions, :class:`~skbayesnn.pooling.forest.ForestDistributionRegressor`; above, the
-        network of unbounded depth and the forest. All have their default settings, with two
-        exceptions that save time: the stable network has half of the chains and draws, which on
-        seven splits of four tables made no score worse by more than 0.012 nats, and fewer networks
-        are pooled. The sparse implicit process has two up to 500 rows, and one above; the network
-        of unbounded depth has two with more than 500 and up to 2,000 rows.
+        distributions, :class:`~skbayesnn.pooling.forest.ForestDistributionRegressor`. With more
+        rows, only the network of unbounded depth and the forest. All have their default settings,
+        with two exceptions that save time. The stable network has half of the chains and draws,
+        which on seven splits of four tables made no score worse by more than 0.012 nats. Fewer
+        networks are pooled: the sparse implicit process has two networks up to 500 rows and one
+        with more rows, and the network of unbounded depth has two from 501 to 2,000 rows.
     """
     from skbayesnn import DeepWishartRegressor, SIPRegressor, StableNNRegressor, UDNRegressor
     from skbayesnn.pooling.forest import ForestDistributionRegressor

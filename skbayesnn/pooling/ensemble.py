@@ -1,8 +1,8 @@
 """``EnsembleRegressor``: several fits of one model from different seeds, as one mixture.
 
-A linear pool, f(y) = (1/K) Σ_k f_k(y), of what K copies predict: a deep ensemble
-(Lakshminarayanan, Pritzel and Blundell, NeurIPS 2017). It helps most where a fit is a single
-optimum among many, as it is for the networks of unbounded depth.
+The linear pool f(y) = (1/K) Σ_k f_k(y) of the predictions of K fits: a deep ensemble
+(Lakshminarayanan, Pritzel and Blundell, NeurIPS 2017). It helps most if a fit is a single optimum
+among many, as for networks of unbounded depth.
 """
 
 from copy import deepcopy
@@ -46,9 +46,10 @@ class EnsembleRegressor(
     """Several fits of one regressor of this package, pooled into one distribution.
 
     Every member is fitted to all rows, from its own seed. The predictive distribution is the
-    mixture of theirs with equal weights, so disagreement between the members widens it. Use it for
-    models whose fits differ from seed to seed, first of all :class:`~skbayesnn.UDNRegressor` and
-    :class:`~skbayesnn.SIPRegressor`. The cost is that of all members, in fits and in predictions.
+    mixture of the members' distributions with equal weights, so disagreement between members widens
+    it. Use it for models whose fits differ from seed to seed, above all
+    :class:`~skbayesnn.UDNRegressor` and :class:`~skbayesnn.SIPRegressor`. Fits and predictions cost
+    as much as those of all members together.
 
     Parameters
     ----------
@@ -58,7 +59,7 @@ class EnsembleRegressor(
         Number of members. More make predictions more accurate and more reliable, and take
         proportionally longer.
     point_estimate : {"mean", "median"} or None, default=None
-        Point of the predictive distribution that ``predict`` returns. None means the choice of the
+        Point of the predictive distribution that ``predict`` returns. None means that of the
         members.
     n_jobs : int or None, default=None
         Number of cores to use. None means one, unless a joblib context says otherwise. The result
@@ -78,7 +79,7 @@ class EnsembleRegressor(
 
     See Also
     --------
-    StackingDistributionRegressor : Several different models, with weights by their scores.
+    StackingDistributionRegressor : Several different models, weighted by their scores.
     sklearn.ensemble.VotingClassifier : With ``voting="soft"``, the same for classifiers.
 
     References
@@ -177,7 +178,7 @@ class EnsembleRegressor(
         Warns
         -----
         Warning
-            Of any kind that a member's fit warns of, once for each kind.
+            Warnings of the members' fits, once for each kind.
         """
         self._check_parameters()
         members = self._new_members()

@@ -11,9 +11,9 @@ a width that may follow the spread σ(x) of the weighted targets, with σ that o
 
     p(y | x) = Σ_i w_i(x) N(y | μ(x) + a (y_i - μ(x)), (b σ^(1-e) σ(x)^e)²).
 
-The leaves mix rows of different means, so that the unshrunk law (a = 1) is wider than the noise
-where the function is steep; a = 0 is a Gaussian. Factor, width and exponent are those of a grid
-with the best log density of training rows, each under the trees that were not fitted to it.
+Leaves mix rows with different means, so without shrinkage (a = 1) the distribution is wider than
+the noise where the function is steep; a = 0 is a Gaussian. Factor, width and exponent are those of
+a grid with the best log density of training rows, each under the trees that were not fitted to it.
 """
 
 from itertools import pairwise
@@ -64,12 +64,12 @@ _ROWS_A_BLOCK = 512
 class ForestDistributionRegressor(ProbabilisticRegressorMixin, RegressorMixin, BaseEstimator):
     """Random forest that predicts distributions.
 
-    A member of the default :class:`~skbayesnn.StackingDistributionRegressor`, and useful alone
-    where a network is too slow, or the targets jump, repeat or come in clusters. The training
-    targets, weighted by how often they share a leaf with a new row, make its distribution; how much
-    they are smoothed is estimated from the training rows themselves, each under the trees that were
-    not fitted to it. A few extremes that would make all other targets look the same are clipped,
-    with a warning.
+    This is a member of the default :class:`~skbayesnn.StackingDistributionRegressor`. Use it alone
+    if a network is too slow, or if the targets jump, repeat or come in clusters. The distribution
+    of a new row consists of the training targets, weighted by how often they share a leaf with it,
+    and smoothed. How much they are smoothed is estimated from the training rows, each under the
+    trees that were not fitted to it. A few extremes that would make all other targets look the same
+    are clipped, with a warning.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class ForestDistributionRegressor(ProbabilisticRegressorMixin, RegressorMixin, B
     shrinkage_ : float
         Factor a by which targets are shrunk towards the mean.
     width_ : float
-        Width b of a Gaussian, where the weighted targets have the spread of all.
+        Width b of a Gaussian, for a row whose weighted targets have the spread of all targets.
     exponent_ : float
         Exponent e: with 0 all rows have the same width, with 1 it is proportional to the spread of
         the weighted targets.
@@ -106,9 +106,9 @@ class ForestDistributionRegressor(ProbabilisticRegressorMixin, RegressorMixin, B
 
     Notes
     -----
-    The weighted targets of a row are cut into a hundred parts of equal weight, in their order, and
-    each part becomes a Gaussian with the part's mean and variance. One more Gaussian, as wide as
-    all targets and with the weight of one row beside n, stands for what the forest never saw.
+    The weighted targets of a row are sorted and cut into a hundred parts of equal weight. Each part
+    becomes a Gaussian with the mean and variance of the part. One more Gaussian, as wide as all
+    targets and with weight 1 / (n + 1) for n rows, stands for what the forest never saw.
 
     Inputs may be sparse, and may have missing values, as in scikit-learn's forest.
 
@@ -160,7 +160,7 @@ class ForestDistributionRegressor(ProbabilisticRegressorMixin, RegressorMixin, B
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weight of each row: how likely a tree draws it.
+            Weight of each row: trees draw it with a probability proportional to it.
 
         Returns
         -------
@@ -169,14 +169,15 @@ class ForestDistributionRegressor(ProbabilisticRegressorMixin, RegressorMixin, B
         Raises
         ------
         InvalidParameterError
-            A parameter is outside its range.
+            If a parameter is outside its range.
         ValueError
-            The squares of the targets' spread are outside the range of floats.
+            If the square of the spread of the targets is outside the range of floats.
 
         Warns
         -----
         UserWarning
-            A few targets are so far outside that all others would look the same; they are clipped.
+            If a few targets are so far outside that all others would look the same; they are
+            clipped.
         """
         check_parameters(self, {"point_estimate": POINT_ESTIMATES})
         rng = check_random_state(self.random_state)

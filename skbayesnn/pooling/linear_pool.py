@@ -56,8 +56,8 @@ class LinearPoolMixin(ProbabilisticRegressorMixin):
         ----------
         X : array-like of shape (n_rows, n_features)
         n_samples : int, default=1
-            Draws, jointly over the rows where the members draw jointly. Every member makes
-            its share of them, but for one more or less.
+            Number of draws. They are joint over the rows if those of the member are. Every member
+            makes its share of them, give or take one.
         random_state : int, RandomState instance or None, default=0
             Seed.
 
@@ -69,7 +69,7 @@ class LinearPoolMixin(ProbabilisticRegressorMixin):
         Raises
         ------
         ValueError
-            With several targets, or if ``n_samples`` is no positive integer.
+            If there are several targets, or if ``n_samples`` is not a positive integer.
         """
         self._refuse_several_targets("sample_y")
         check_n_samples(n_samples)

@@ -1,8 +1,8 @@
 """``StackingDistributionRegressor``: predictive distributions of several models, stacked.
 
-Stacking of whole predictive distributions (Yao, Vehtari, Simpson and Gelman, Bayesian Analysis
-2018): weights of a linear pool that are best for rows that the members were not fitted to; with
-weights that vary with the inputs after Yao, Pirš, Vehtari and Gelman (Bayesian Analysis 2022).
+Stacking of predictive distributions (Yao, Vehtari, Simpson and Gelman, Bayesian Analysis 2018): the
+weights of a linear pool are those with the best score on rows that the members were not fitted to.
+Weights that vary with the inputs follow Yao, Pirš, Vehtari and Gelman (Bayesian Analysis 2022).
 """
 
 from typing import Any, Literal, Self
@@ -55,7 +55,7 @@ from skbayesnn.predictive import PredictiveMixture, linear_pool
 from skbayesnn.training.members import report_warnings, weight_keyword
 
 _LEAST_WEIGHT = 0.01
-"""Members below are dropped, so that predictions stay fast."""
+"""Members with a smaller weight are dropped, so that predictions stay fast."""
 
 
 class StackingDistributionRegressor(
@@ -65,36 +65,38 @@ class StackingDistributionRegressor(
 
     Use it if you do not know which model suits your data. Cross-validation predicts every row with
     members that were fitted to other rows. The weights of the members are those with the best score
-    over these predictions; they may depend on the inputs. Each member that has a weight is then
+    for these predictions; they may depend on the inputs. Each member that has a weight is then
     fitted to all rows. The prediction is again a mixture of Gaussians.
 
     Members can be any regressors. The estimators of this package contribute their predictive
     distribution, regressors with ``predict(return_std=True)`` a Gaussian, and regressors with
-    ``predict(quantiles=...)`` a smoothed density through their quantiles. All others are given the
-    distribution of their out-of-fold errors, with a scale that depends on the prediction.
+    ``predict(quantiles=...)`` a smoothed density through their quantiles. For all other regressors,
+    the stack uses the distribution of their out-of-fold errors, with a scale that depends on the
+    prediction.
 
     A few extremes that would make all other targets look the same are clipped, with a warning.
 
     Parameters
     ----------
     estimators : list of (str, estimator) or None, default=None
-        Members with their names; "drop" in place of one leaves it out. None for a list that needs
-        no choice, see :func:`~skbayesnn.pooling.default_members.default_members`.
+        Members with their names; "drop" in place of a member leaves it out. None means a default
+        list, see :func:`~skbayesnn.pooling.default_members.default_members`.
     cv : int, cross-validation splitter, iterable of splits or None, default=None
         How to split the rows into folds. None means folds of rows in random order, whose number
-        depends on the number of rows alone; see
+        depends only on the number of rows; see
         :func:`~skbayesnn.pooling.default_members.default_splitter`. Copies of a row, targets
-        included, are in the same fold, so that members are not judged by what they remember. A
+        included, are then in the same fold, so that members are not judged by what they remember. A
         number means folds in the order of the rows, as in scikit-learn's searches.
     objective : {"log_score", "crps"}, default="log_score"
         What the weights maximise: the mean log predictive density, or minus the CRPS.
     varying_weights : bool, default=True
-        Let the weights vary with the inputs, because some members may be better in one region and
-        others in another. This needs the log score and inputs that are numbers; of a dataframe,
-        only the numeric columns are used. With False, each member has one weight.
+        Let the weights vary with the inputs, because different members may be better in different
+        regions. This needs the log score and numeric inputs; only the numeric columns of a
+        dataframe are used. With False, each member has one weight.
     adjust_spread : bool, default=True
-        Scale the pool about its median by one factor, which the log score of the held-out rows
-        chooses: a linear pool is too wide where its members disagree. This needs the log score.
+        Scale the pool about its median by one factor, because a linear pool is too wide where its
+        members disagree. The factor has the best log score on the held-out rows. This needs the log
+        score.
     refit : bool, default=True
         Fit to all rows at the end. With False, the fits to the folds are pooled. That saves one fit
         of each member, but every prediction then needs the fits of all folds.
@@ -113,15 +115,15 @@ class StackingDistributionRegressor(
         Names of all members.
     weights_ : ndarray of shape (n_members,)
         Weights of all members; 0 for those that failed, or were dropped because their weight was
-        below 0.01. If weights vary, this is their mean over the rows; see ``member_weights``.
+        below 0.01. If weights vary, these are their means over the rows; see ``member_weights``.
     spread_factor_ : float
-        What the distances of the pool from its median are multiplied by; 1 without
+        Factor by which the distances of the pool from its median are multiplied; 1 without
         ``adjust_spread``.
     estimators_ : list of estimator
         The fitted members that have a weight; with ``refit=False``, a list of fits for each.
     cv_log_densities_ : ndarray of shape (n_members, n_samples)
-        Log predictive density of each row under fits to other rows; NaN for rows that are in
-        no test fold, for rows without weight, and for members that failed.
+        Log predictive density of each row under fits to other rows; NaN for rows in no test fold,
+        for rows without weight, and for members that failed.
     failures_ : dict of str to str
         Error messages of the members that failed.
     n_splits_ : int
@@ -139,7 +141,7 @@ class StackingDistributionRegressor(
 
     Notes
     -----
-    Members are judged by fits to a part of the rows. With few folds that part is smaller, which
+    Members are judged by fits to a part of the rows. With fewer folds that part is smaller, which
     favours members that learn quickly from few rows.
 
     References
@@ -201,12 +203,13 @@ class StackingDistributionRegressor(
         return tags
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters, and those of the members, ``forest`` and ``forest__max_depth``, by name.
+        """Parameters of the stack and, by name, its members and theirs.
 
         Parameters
         ----------
         deep : bool, default=True
-            Those of the members, too, where they are given.
+            Include the members, such as ``forest``, and their parameters, such as
+            ``forest__max_depth``, if members are given.
 
         Returns
         -------
@@ -215,7 +218,7 @@ class StackingDistributionRegressor(
         return self._get_params("estimators", deep=deep)
 
     def set_params(self, **parameters: Any) -> Self:
-        """Set parameters, also a member by its name, or a parameter of a member.
+        """Set parameters of the stack, members by their names, or parameters of members.
 
         Parameters
         ----------
@@ -237,11 +240,11 @@ class StackingDistributionRegressor(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            As the members take it.
+            Inputs, in any form that the members accept.
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weight of each row, in the fits of the members, which must all take weights, and
-            in the score of the pool.
+            Weight of each row, in the fits of the members, which must all accept weights, and in
+            the score of the pool.
 
         Returns
         -------
@@ -250,21 +253,22 @@ class StackingDistributionRegressor(
         Raises
         ------
         InvalidParameterError
-            A parameter is outside its range.
+            If a parameter is outside its range.
         ValueError
-            A member takes no weights.
+            If weights are given and a member does not accept them.
         Exception
-            Of the first member, if all failed.
+            The error of the first member, if all members failed.
 
         Warns
         -----
         FitFailedWarning
-            A member failed; it is left out.
+            If a member failed; it is left out.
         UserWarning
-            A few targets are so far outside that all others would look the same; they are clipped.
+            If a few targets are so far outside that all others would look the same; they are
+            clipped.
         Warning
-            Of any kind that a member's fits warn of, a ``ConvergenceWarning`` for example: once
-            for each member and kind. The member stays in: its score says what it is worth.
+            Warnings of the members' fits, such as ``ConvergenceWarning``: once for each member and
+            kind. The member stays in the stack: its score shows how good it is.
         """
         self._check_parameters(
             objective=[Options(("log_score", "crps"))],
@@ -466,7 +470,7 @@ class StackingDistributionRegressor(
         Returns
         -------
         weights : ndarray of shape (n_samples, n_members)
-            ``weights_`` in each row, unless weights vary with the inputs.
+            Equal to ``weights_`` in each row, unless weights vary with the inputs.
         """
         self._check_table(X)
         n_rows = X.shape[0] if hasattr(X, "shape") else len(np.asarray(X))

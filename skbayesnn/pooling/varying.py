@@ -141,7 +141,7 @@ class VaryingWeights:
             missing = max(missing, slope)
         if missing > _TOLERANCE:
             warn_user(
-                f"The stacking weights did not converge: a derivative is {missing:.1e}. Leave out "
+                f"The stacking weights did not converge: the gradient is {missing:.1e}. Leave out "
                 "members that predict nearly the same, or set varying_weights=False.",
                 ConvergenceWarning,
             )

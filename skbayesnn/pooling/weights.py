@@ -82,8 +82,9 @@ def log_score_weights(log_densities, sample_weight=None):
             return weights
         weights = weights * slopes
     warn_user(
-        f"The stacking weights did not converge: up to {slopes.max() - 1.0:.1e} nats a row are "
-        "missing. Leave out members that predict nearly the same.",
+        "The stacking weights did not converge: their score may be up to "
+        f"{slopes.max() - 1.0:.1e} nats per row below the best. Leave out members that predict "
+        "nearly the same.",
         ConvergenceWarning,
     )
     return weights
@@ -151,8 +152,8 @@ def crps_weights(matrix):
     gap = weights @ slopes - slopes.min()
     if gap > _TOLERANCE * (weights @ scaled @ weights):
         warn_user(
-            f"The stacking weights did not converge: the CRPS may be {gap:.1e} of the members' "
-            "own too large. Leave out members that predict nearly the same.",
+            "The stacking weights did not converge: the CRPS may exceed the best by "
+            f"{gap:.1e} of the members' own. Leave out members that predict nearly the same.",
             ConvergenceWarning,
         )
     return weights

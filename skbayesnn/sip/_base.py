@@ -266,7 +266,7 @@ class SIPBase:
         self._noise_factor = _NOISE_FACTORS[generator.permutation(drawn)]
         if most == len(_NOISE_FACTORS) - 1:
             warn_user(
-                "Held-out rows ask for more than 10,000 times the noise variance that training "
+                "Held-out rows need more than 10,000 times the noise variance that training "
                 "found: the fit follows single rows. Use more rows, a larger "
                 "'validation_fraction' or a smaller 'width'.",
                 ConvergenceWarning,
@@ -311,11 +311,10 @@ class SIPBase:
         divergence = self.divergence_curve_[-1]
         if self.kl_weight > 0 and not divergence < self.n_samples_seen_:
             warn_user(
-                f"The classifier is saturated: it tells every draw of the posterior of the "
-                f"inducing values from every draw of the prior, and puts their divergence at "
-                f"{divergence:.0f} nats, more than one for each of the "
-                f"{self.n_samples_seen_} rows. The posterior has left the prior, and the fit "
-                "may follow single rows. Use fewer inducing inputs ('n_inducing') or more "
-                "steps ('max_iter').",
+                "The classifier is saturated: it distinguishes every draw of the posterior of the "
+                "inducing values from every draw of the prior, and estimates a divergence of "
+                f"{divergence:.0f} nats, more than one for each of the {self.n_samples_seen_} "
+                "rows. The posterior has left the prior, and the fit may follow single rows. Use "
+                "fewer inducing inputs ('n_inducing') or more steps ('max_iter').",
                 ConvergenceWarning,
             )

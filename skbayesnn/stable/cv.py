@@ -1,8 +1,8 @@
 """``StableNNRegressorCV``: the stable network with α and ν chosen by cross-validation.
 
-The cells depend on the inputs alone: those of a fold are found once and shared by every
-(α, ν). The grid runs through joblib, one task for each fold, α and ν, so that its backends
-spread it over threads, processes or a cluster.
+The cells depend only on the inputs, so those of a fold are found once and shared by all pairs (α,
+ν). The grid runs through joblib with one task for each fold and pair, so any backend can distribute
+it over threads, processes or a cluster.
 """
 
 from collections.abc import Callable
@@ -53,7 +53,7 @@ _ALPHA_RANGE = Interval(Real, 0, 2, "right")
 class StableNNRegressorCV(
     CallbackSupportMixin, ProbabilisticRegressorMixin, RegressorMixin, BaseEstimator
 ):
-    """Stable network with α and ν chosen by cross-validation, refitted on all rows.
+    """Stable network with α and ν chosen by cross-validation, refitted to all rows.
 
     The result is that of ``GridSearchCV(StableNNRegressor(...), {"alpha": alphas, "nu": nus})`` for
     the same folds, seed and scorer. This class does less work, because it finds the cells of each
@@ -239,7 +239,7 @@ class StableNNRegressorCV(
         return check_scoring(self, default if self.scoring is None else self.scoring)
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Who takes what is passed to ``fit`` beside X and y.
+        """Metadata routing: which object receives the further arguments of ``fit``.
 
         Returns
         -------

@@ -152,5 +152,5 @@ def best_index(results, errors):
     if np.isnan(results["mean_test_score"][best]):
         failed = [error.splitlines()[-1] for error in errors if error]
         why = failed[0] if failed else "scores are NaN; use another scoring"
-        raise ValueError(f"No (alpha, nu) has a score that is a number on every fold: {why}")
+        raise ValueError(f"No (alpha, nu) has a score other than NaN on every fold: {why}")
     return best

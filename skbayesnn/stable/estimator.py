@@ -1,4 +1,4 @@
-"""``StableNNRegressor``: what a user sees of the stable network."""
+"""``StableNNRegressor``: the stable network (Loría and Bhadra, UAI 2024) as an estimator."""
 
 from copy import deepcopy
 from typing import Literal, Self
@@ -35,14 +35,14 @@ class StableNNRegressor(
 ):  # fmt: skip
     """Infinitely wide Bayesian neural network with α-stable weights.
 
-    The network has one hidden layer of sign units. If its width grows and its output weights
-    have infinite variance (α < 2), it does not become a Gaussian process, but a process with
-    jumps: it finds steps that a Gaussian process smooths away. Given latent positive stable
-    scales, the process is Gaussian, so a Markov chain can sample its posterior exactly.
-    Predictions are mixtures with one Gaussian for each draw of the chains.
+    The network has one hidden layer of sign units. As its width grows, output weights of infinite
+    variance (α < 2) make it a process with jumps instead of a Gaussian process: it finds steps that
+    a Gaussian process smooths away. Given latent positive stable scales, the process is Gaussian,
+    so a Markov chain can sample its posterior exactly. Predictions are mixtures with one Gaussian
+    for each draw of the chains.
 
     Use it for functions with steps or thresholds, for targets with outliers, and for the effects
-    of single inputs, on tables of up to some thousand rows.
+    of single inputs, on tables of up to a few thousand rows.
 
     Parameters
     ----------
@@ -58,10 +58,10 @@ class StableNNRegressor(
         that prior is (3/p)^(2/α), so that the size of the sum does not grow with p. "auto" is 1
         for sampled cells and "sample" otherwise.
     input_scale : float, array-like of shape (n_features,) or "evidence", default=1.0
-        Scale of the input weights of each input: what X is multiplied by. "evidence" finds one
-        for each input, as Gaussian processes find length scales: they maximise the marginal
-        likelihood for α = 2 (on 600 rows at most), and become small for inputs that do not
-        matter. With ``activation="erf"`` a scale of the biases is found as well.
+        Scale of the input weights of each input: what X is multiplied by. "evidence" estimates one
+        for each input, as Gaussian processes estimate length scales: they maximise the marginal
+        likelihood for α = 2 (on 600 rows at most), and become small for inputs that do not matter.
+        With ``activation="erf"`` a scale of the biases is estimated as well.
     cells : {"auto", "line", "plane", "additive", "sampled"}, default="auto"
         The hidden units, which are grouped into cells of units that label the rows in the same
         way. The default suits most data.
@@ -107,11 +107,12 @@ class StableNNRegressor(
         O(n² * n_cells) a sweep and mixes more slowly.
     extrapolation : {"stacked", "posterior"}, default="stacked"
         What is predicted beyond the rows and in gaps between them, with the cells of lines and
-        planes. Their posterior knows functions with jumps only. "stacked" mixes it there with
+        planes. There, the posterior of the network expects only jumps. "stacked" mixes it with
         Gaussian processes with the squared exponential kernel, averaged over length scales and
-        noise. Their share maximises the log density of the rows, each left out in turn: nearly
-        one for smooth functions, nearly zero for functions with jumps. Predictions among the rows,
-        and all parameters, are those of the posterior. "posterior" leaves it at that everywhere.
+        noise. The weight of these processes maximises the leave-one-out log density of the rows: it
+        is nearly one for smooth functions, and nearly zero for functions with jumps. Predictions
+        among the rows, and all parameters, are those of the posterior of the network. "posterior"
+        uses that posterior everywhere.
     noise_variance : "sample" or float, default="sample"
         Variance of the noise in the squared units of y, or "sample" to infer it under a
         half-Cauchy prior (on the variance, in units of that of y).
@@ -137,8 +138,8 @@ class StableNNRegressor(
     thin : int, default=4
         Number of sweeps for each draw that is kept. Convergence is judged on all sweeps.
     warm_start : bool, default=False
-        Continue the chains of the last fit where they ended, without another warm-up. The new
-        draws replace those of the last fit. Data and parameters have to be the same, except for
+        Continue the chains of the last fit where they ended, without another warm-up. The new draws
+        replace those of the last fit. Data and parameters have to be the same, except for
         `n_posterior_draws`, `thin`, `n_jobs`, `point_estimate` and `extrapolation`.
     n_jobs : int or None, default=None
         Number of cores to use. None means one, unless a joblib context says otherwise. The result
@@ -150,38 +151,36 @@ class StableNNRegressor(
     ----------
     input_scale_ : ndarray of shape (n_features,)
         What X is multiplied by, after its location is subtracted (with `normalize_X`).
-    bias_scale_ : float
-        Standard deviation of the biases: 1, unless it is found together with the input scales.
-        For cosines it is π, which stands for uniform phases.
-    cells_ : object
+    bias_scale_ : float Standard deviation of the biases: 1, unless it is estimated together with
+    the input scales. For cosines it is π, which stands for uniform phases. cells_ : object
         The cells, with their ``log_masses``.
     noise_variance_ : float
-        Noise variance in the squared units of y. This is the posterior mean. Where the scale of
-        the noise depends on the inputs, it is that at a row with average inputs.
+        Noise variance in the squared units of y. This is the posterior mean. If the scale of the
+        noise depends on the inputs, it is the variance at a row with average inputs.
     alpha_, nu_ : float
         The parameters `alpha` and `nu`; posterior medians if they are sampled.
     noise_variance_draws_, alpha_draws_, nu_draws_ : ndarray of shape (n_posterior_draws,)
-        The draws of each; all equal if the value is given. Additive cells of several inputs have a
-        ν for each: `nu_draws_` then has shape (n_posterior_draws, n_features), and `nu_` is the
-        median of all.
+        The posterior draws of each; all are equal if the value is given. Additive cells of several
+        inputs have a ν for each input: `nu_draws_` then has shape (n_posterior_draws, n_features),
+        and `nu_` is the median of all draws.
     noise_slopes_draws_ : ndarray of shape (n_posterior_draws, n_slopes)
-        With ``likelihood="student_t"``, draws of how fast the logarithm of the noise variance grows
-        with each input, and with the mean of y (with dense units), by standard deviation; see
-        Notes. ``n_slopes`` is 0 where the noise is the same for all rows.
+        With ``likelihood="student_t"``, draws of the slopes of the log noise variance in each
+        standardised input and, with dense units, in the standardised mean of y (see the notes).
+        ``n_slopes`` is 0 if the noise is the same for all rows.
     degrees_of_freedom_draws_ : ndarray of shape (n_posterior_draws,)
         Draws of the degrees of freedom of Student-t noise; infinity is Gaussian noise.
     r_hat_ : ndarray of shape (n_monitored,)
-        Rank-normalised split R-hat of the function at `monitored_rows_`: the larger of that of the
-        values and that of their distances from the median. It is near 1 if the chains agree.
+        Rank-normalised split R-hat of the function at `monitored_rows_`: the larger of the R-hat of
+        the values and of their distances from the median. It is near 1 if the chains agree.
     effective_sample_size_, tail_effective_sample_size_ : ndarray of shape (n_monitored,)
         Number of independent draws of the function at `monitored_rows_` that all sweeps after
         warm-up are worth, for the bulk of the posterior and for its 5 % and 95 % quantiles.
     monitored_rows_ : ndarray of shape (n_monitored, n_features)
         Up to 100 distinct training rows, spread over the data.
     parameter_r_hat_ : dict of str to float
-        R-hat of ``"noise_variance"``, ``"alpha"`` and ``"nu"``, if they are sampled. Additive
-        cells add the parts of the function and the parameters that only they have, and
-        ``"noise_at_rows"``, the worst of the log-variances of the noise at `monitored_rows_`.
+        R-hat of ``"noise_variance"``, ``"alpha"`` and ``"nu"``, if they are sampled. Additive cells
+        add the parts of the function, the parameters that only they have, and ``"noise_at_rows"``:
+        the largest R-hat of the log noise variances at `monitored_rows_`.
     parameter_effective_sample_size_, parameter_tail_effective_sample_size_ : dict
         Effective sample sizes of the same quantities.
     n_features_in_ : int
@@ -197,39 +196,41 @@ class StableNNRegressor(
 
     Notes
     -----
-    Cost: a fit keeps ``n_posterior_draws`` numbers of 4 bytes for each cell; there are as many
-    cells as distinct inputs, or `n_units`, and a cell in the plane has two numbers. A sweep takes
-    O(n) operations for one input and O(n * n_cells) otherwise; with `move_units` it takes
-    O(n² * n_units) up to 1500 rows. Chains in the plane and chains of moving units may mix slowly:
-    look at `r_hat_`.
+    Cost: a fit keeps ``n_posterior_draws`` numbers of 4 bytes for each cell (twice as many in the
+    plane). There are as many cells as distinct inputs, or `n_units`. A sweep takes O(n) operations
+    for one input and O(n * n_cells) otherwise; with `move_units` it takes O(n² * n_units) up to
+    1500 rows. Chains in the plane and chains of moving units may mix slowly: look at `r_hat_`.
 
-    Where intervals fail: on 28 kinds of synthetic tables of some hundred rows
-    (``benchmarks/honesty.py``), 90 % intervals cover 0.84 or more, with these exceptions. They
-    are too wide, and cover up to 1.00, where there is no noise, and up to 0.98 with a quarter as
-    many inputs as rows or more, where small steps of many inputs stand for noise. On tables of one
-    input and eight seeds, they cover 0.92 to 1.00 in gaps and 0.61 to 1.00 beyond the rows, 0.22 to
-    0.89 there with ``extrapolation="posterior"``.
+    Where intervals fail: on 28 kinds of synthetic tables of a few hundred rows
+    (``benchmarks/honesty.py``), 90 % intervals cover 0.84 or more, except beyond the rows. They are
+    too wide without noise, where they cover up to 1.00, and if there are a quarter as many inputs
+    as rows or more, where they cover up to 0.98, because small steps of many inputs imitate noise.
+    On tables of one input with eight seeds, they cover 0.92 to 1.00 in gaps and 0.61 to 1.00 beyond
+    the rows, where they cover 0.22 to 0.89 with ``extrapolation="posterior"``.
 
-    Additive cells: neighbouring values of an input with more than 5000 distinct values are grouped,
-    and with more than 20 inputs those of one with more than 100,000 over their number.
-    Dense units are exact up to 2000 rows. Above, they have 1000 landmarks, fewer from 6000 rows on,
-    and 300 from 20,000 rows on. Their length scales are found first, by the evidence of the
-    Gaussian limit of the whole model on up to 600 rows, and then held fixed. So is how the smooth
-    part's size depends on the inputs, log-linear within a factor of 4.5, and, up to 2000 rows, how
-    rough it is, between the Matérn kernels of order 3/2 and 1/2, if the log-evidence gains more by
-    them than they have parameters. The search for them begins twice. Where it ends in two places
-    between which the log densities of the rows, each left out in turn, do not decide by two
-    standard errors, half of the chains have each (with two or more chains), and predictions mix
-    both. R-hat then compares chains of the same half, the larger one is reported, and effective
-    sample sizes are those of both halves together; ``cells_.modes`` has a length of 2, and 0
-    otherwise. Up to 1200 rows, all parts are drawn jointly every few sweeps. Above, the function
-    converges long before the parts that it is the sum of. The noise of a row x has the variance σ²
-    exp(η / √(1 + η²/9)), times the factor of Student's law, with η linear in the inputs and in the
-    mean of y that the Gaussian limit has for the row, all standardised and cut at their range over
-    the rows. The slopes have a regularised horseshoe prior. Exact cells have the same noise,
-    without the slope by the mean; those of one input have 100,000 distinct values at most. Each
-    draw describes Student-t noise by one scale, so that 1000 draws represent its tails up to the
-    level 0.9995; `noise_variance_` is its squared scale.
+    Additive cells: if an input has more than 5000 distinct values (with more than 20 inputs, more
+    than 100,000 divided by their number), neighbouring values are grouped. Dense units are exact up
+    to 2000 rows. With more rows they have 1000 landmarks, fewer from 6000 rows on, and 300 from
+    20,000 rows on. Their length scales are estimated first, by the evidence of the Gaussian limit
+    of the whole model on up to 600 rows, and then held fixed. Two further properties of the smooth
+    part are estimated in the same way, if the log evidence gains more than they have parameters:
+    how its size depends on the inputs (log-linear, within a factor of 4.5) and, up to 2000 rows,
+    its roughness, between the Matérn kernels of order 3/2 and 1/2.
+
+    The search for the length scales starts from two points. If it ends at two maxima between which
+    the leave-one-out log densities do not decide by two standard errors, each half of the chains
+    uses one of them (with two or more chains), and predictions mix both. R-hat then compares chains
+    of the same half, and the larger value is reported; effective sample sizes are those of both
+    halves together. ``cells_.modes`` then has a length of 2, and otherwise 0. Up to 1200 rows, all
+    parts are drawn jointly every few sweeps. With more rows, the function converges long before the
+    parts that it is the sum of.
+
+    Student-t noise at a row has the squared scale σ² exp(η / √(1 + η²/9)). Here η is linear in the
+    inputs and, with dense units, in the mean of y according to the Gaussian limit; all of these are
+    standardised, and clipped to their range over the rows. The slopes have a regularised horseshoe
+    prior. Exact cells of one input have at most 100,000 distinct values. Each posterior draw stands
+    for Student-t noise by one scale, so that 1000 draws represent its tails up to the level 0.9995;
+    `noise_variance_` is the squared scale of that noise.
 
     References
     ----------
@@ -321,10 +322,10 @@ class StableNNRegressor(
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            A weight of k counts as k equal rows, exactly and for any k above 0. A row of weight 0
-            is ignored. Copies of a row are no measurements of their own: if the weights sum to
-            more than the number of distinct rows, and the targets are not rounded, they are scaled
-            so that they sum to it. Only their ratios matter then.
+            A weight of k counts as k equal rows, for any k above 0. A row of weight 0 is ignored.
+            Copies of a row are not new measurements: if the weights sum to more than the number of
+            distinct rows, and the targets are not rounded, the weights are scaled to sum to that
+            number. Then only their ratios matter.
 
         Returns
         -------
@@ -411,9 +412,9 @@ class StableNNRegressor(
         Returns
         -------
         distribution : PredictiveMixture
-            A mixture with one Gaussian of equal weight for each posterior draw, in the units of y.
-            It includes the noise, with ten more Gaussians for the tails of Student's law. Away from
-            the rows two more are those of ``extrapolation="stacked"``.
+            A mixture in the units of y, noise included. It has one Gaussian of equal weight for
+            each posterior draw, ten more for the tails of Student-t noise, and two more for
+            ``extrapolation="stacked"``, which have weight away from the rows.
         """
         check_is_fitted(self, "noise_variance_draws_")
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
@@ -426,7 +427,7 @@ class StableNNRegressor(
         return law.scaled(float(self._location), float(self._scale))
 
     def _extrapolates(self):
-        """Whether predictions away from the rows are not those of the posterior alone."""
+        """Whether Gaussian processes take part in predictions away from the rows."""
         return self.extrapolation == "stacked" and self.cells_.may_be_stacked
 
     @one_blas_thread
@@ -434,9 +435,9 @@ class StableNNRegressor(
         """Draw new observations: the function jointly over the rows, and noise for each.
 
         Use it for sums, differences or maxima over rows: rows that lie close together share jumps,
-        so such quantities have the right distribution. Equal rows share the function and differ by
-        noise. What ``extrapolation="stacked"`` adds away from the rows is drawn for each row by
-        itself: for sums over such rows use ``extrapolation="posterior"``.
+        so such quantities have the right distribution. Equal rows share the function and differ
+        only by noise. Away from the training rows, the draws of ``extrapolation="stacked"`` are
+        independent between rows: for sums over such rows use ``extrapolation="posterior"``.
 
         Parameters
         ----------
@@ -456,11 +457,12 @@ class StableNNRegressor(
         Raises
         ------
         ValueError
-            If ``n_samples`` is no positive integer; with the exact cells of two inputs, if the
-            training rows and X have more than 1000 distinct rows together; with additive cells
-            and up to 2000 training rows, if X has more than 5000: time and memory of a draw grow
-            faster than their square. ``predict_distribution(X).sample(n_samples)`` takes any
-            number of rows, each drawn by itself.
+            If ``n_samples`` is not a positive integer; with the exact cells of two inputs, if the
+            training rows and X have more than 1000 distinct rows together; with additive cells and
+            up to 2000 training rows, if X has more than 5000 rows, because time and memory of a
+            draw grow faster than the square of their number.
+            ``predict_distribution(X).sample(n_samples)`` accepts any number of rows and draws them
+            independently.
         """
         check_is_fitted(self, "noise_variance_draws_")
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)

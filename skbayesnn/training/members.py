@@ -25,8 +25,8 @@ def weight_keyword(member, sample_weight):
         return {}
     if not has_fit_parameter(final_step(member), "sample_weight"):
         raise ValueError(
-            f"{type(final_step(member)).__name__} takes no sample_weight. Leave it out of the "
-            "members, or fit without weights."
+            f"{type(final_step(member)).__name__} does not accept sample_weight. Leave it out of "
+            "the members, or fit without weights."
         )
     # A pipeline takes what is for its last step by name, unless metadata is routed.
     name = "sample_weight"

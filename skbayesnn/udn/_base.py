@@ -301,8 +301,8 @@ class UnboundedDepthMixin:
         except FloatingPointError as error:
             # The loop has put the last finite parameters back.
             warn_user(
-                f"A network keeps what it had learned before its refit, which failed: {error} Rows "
-                "that were held out may be outliers: look at y, or set refit=False.",
+                f"A refit failed, and the network as it was before is kept: {error} Held-out rows "
+                "may be outliers: look at y, or set refit=False.",
                 ConvergenceWarning,
             )
             return record

@@ -84,7 +84,7 @@ class Architecture:
             layer = self.generator(number, below, self.width)
             if not isinstance(layer, Layer):
                 raise ValueError(
-                    f"it returned {layer!r}, which is no skbayesnn.udn.Layer: derive its class "
+                    f"it returned {layer!r}, which is not a skbayesnn.udn.Layer: derive its class "
                     "from Layer."
                 )
             theta = np.asarray(layer.start(np.random.default_rng(0)), dtype=np.float32)

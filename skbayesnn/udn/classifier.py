@@ -36,42 +36,42 @@ class UDNClassifier(
     2022, eq. 7). Layers are created when the posterior reaches them. Probabilities are averaged
     over the posterior of the depth (eq. 11).
 
-    This implementation differs from the paper in four ways. A new layer starts by passing its
-    inputs on unchanged, and for dense layers the prior of its weights is centred there: ``N(I,
-    weight_scale²)``, where the paper has N(0, I). The posterior of the depth maximises the bound
-    given the value of each depth, instead of following a gradient at a tenth of the learning rate.
-    Heads take full steps, whatever the probability of their depth; the maximiser is the same,
-    because heads do not change the layers below them. Training always includes one depth more than
-    the posterior supports, and at least five depths; the additional ones have a hundredth of the
-    weight of the last depth in the layers that they share.
+    This implementation differs from the paper in four ways. A new layer starts as the identity, and
+    for dense layers the prior of its weights is centred there: ``N(I, weight_scale²)``, where the
+    paper has N(0, I). The posterior of the depth maximises the bound given the likelihood of each
+    depth, instead of following a gradient at a tenth of the learning rate. Heads take full steps,
+    whatever the probability of their depth; the maximiser is the same, because heads do not change
+    the layers below them. Training always includes one depth more than the posterior supports, and
+    at least five depths; in the layers that they share, the additional depths have a hundredth of
+    the weight of the last supported one.
 
-    Weights are point estimates, which would make probabilities too certain. Held-out rows therefore
-    decide when to stop, choose one temperature for the logits, and decide whether inputs are
-    weighted by how much they seem to matter (see ``input_relevance_``). On nine synthetic
-    problems of 1000 to 3000 rows, the calibration error was at most 0.036, and below 0.03 on seven;
-    on 800 rows of four classes, 30 % of them flipped, it was 0.06.
+    Weights are point estimates, which would make probabilities overconfident. Held-out rows
+    therefore decide when to stop, choose one temperature for the logits, and decide whether inputs
+    are weighted by their estimated relevance (see ``input_relevance_``). On nine synthetic problems
+    of 1000 to 3000 rows, the calibration error was at most 0.036, and below 0.03 on seven. On 800
+    rows of four classes, with 30 % of the labels flipped, it was 0.06.
 
     Parameters
     ----------
     n_networks : int or "auto", default="auto"
         Number of networks that are trained, each from its own starting weights and with different
-        held-out rows, and pooled with equal weights. More are more accurate; fits and predictions
-        take proportionally longer. "auto" takes 4 for fewer than 500 rows, 3 for fewer than 1000, 2
-        for fewer than 2000, and one for more rows, for image layers, and if the first call is
-        ``partial_fit``.
+        held-out rows, and pooled with equal weights. More networks are more accurate, but fits and
+        predictions take proportionally longer. "auto" takes 4 for fewer than 500 rows, 3 for fewer
+        than 1000, 2 for fewer than 2000, and 1 for more rows, for image layers, and if the first
+        call is ``partial_fit``.
     gaussian_process : bool, default=True
         Pool the networks with a Gaussian process, whose weight follows from the held-out rows. It
-        has a length scale for each input, and predicts smooth functions better than networks do;
-        where it predicts worse, its weight is near zero. A regressor moves its mean towards theirs
-        as far as the held-out rows ask for, and where few of the inputs matter, the process may be
-        one of those alone, if it predicts these rows better. In a classifier its functions are the
-        logits of the classes; of more than 999 rows of two classes, 464 of ten or 368 of twenty it
-        is given that many, chosen at random, and there is none for more classes. There is none for
-        images, without early stopping, with ``normalize_X=False``, or after ``partial_fit``.
+        has a length scale for each input, and predicts smooth functions better than networks do. If
+        it predicts worse, its weight is near zero. In a regressor, its mean is moved towards that
+        of the networks as far as the held-out rows support. If few inputs matter, the process may
+        use only those, if this predicts the held-out rows better. In a classifier, it models the
+        logits, and uses at most 999 rows for two classes, 464 for ten and 368 for twenty, chosen at
+        random. There is no process for more than twenty classes, for images, without early
+        stopping, with ``normalize_X=False``, or after ``partial_fit``.
     width : int or "auto", default="auto"
-        Units of each hidden layer. Wider layers take longer, and help only with enough rows. "auto"
-        takes 32 for fewer than 2000 rows, 64 for fewer than 4000 and 128 for more. For image layers
-        it is the number of channels, and "auto" takes 48.
+        Number of units in each hidden layer. Wider layers take longer, and help only with enough
+        rows. "auto" takes 32 for fewer than 2000 rows, 64 for fewer than 4000 and 128 for more. For
+        image layers it is the number of channels, and "auto" takes 48.
     layer_generator : {"dense", "residual", "convolutional"} or callable, default="dense"
         Kind of the layers. "dense" is ``relu(h W + b)``, and "residual" is ``h + relu(h W + b) U``;
         both begin with a dense layer, whose relu is rounded in regressors of up to 20 inputs, to
@@ -98,41 +98,42 @@ class UDNClassifier(
     learning_rate : float, default=0.003
         Initial learning rate of Adam.
     schedule : {"cosine", "constant", "drop"}, default="cosine"
-        How the learning rate falls over the epochs; "drop" is to a tenth after three quarters.
+        How the learning rate falls over the epochs. "drop" divides it by ten after three quarters
+        of them.
     batch_size : int or "auto", default="auto"
-        Rows per training step. "auto" takes a sixteenth of the rows, but between 32 and 256.
+        Number of rows per training step. "auto" takes a sixteenth of the rows, but between 32 and
+        256.
     max_iter : int or "auto", default="auto"
         Number of epochs, which are passes over the rows. "auto" takes 500, or as many as make
         512,000 / width steps if that is fewer, but at least 90. For image layers it takes 30.
         ``refit`` adds further epochs.
     early_stopping : bool or "auto", default="auto"
         Hold out rows, stop when their mean log density has not risen for ``n_iter_no_change``
-        epochs, and put back the best parameters. "auto" does so with four rows or more. The
-        held-out rows also determine the noise of a regressor and the temperature of a classifier.
+        epochs, and restore the best parameters. "auto" does so with four rows or more. The held-out
+        rows also determine the noise of a regressor and the temperature of a classifier.
     refit : bool, default=True
-        Fit to all rows at the end, that is, continue with all rows after early stopping. A
-        regressor continues for as many epochs as the best parameters took; with 2000 rows or more
-        for half as many, at three tenths of the learning rate, and the network as it was before
-        keeps three tenths of the prediction. A classifier continues for a tenth
-        as many at a tenth of the rate; for images half as many at three tenths. What was learned
-        from the held-out rows, and the scales of the training part, are kept.
+        Fit to all rows at the end: training continues with all rows after early stopping. A
+        regressor continues for as many epochs as led to the best parameters. With 2000 rows or
+        more, it continues for half as many, at three tenths of the learning rate, and the network
+        before the refit keeps three tenths of the prediction. A classifier continues for a tenth as
+        many epochs at a tenth of the rate (for images, half as many at three tenths). What was
+        learned from the held-out rows, and the scales of the training part, are kept.
     validation_fraction : float, default=0.2
         Fraction of the rows that are held out. Rows that are equal in inputs and target stay
         together.
     n_iter_no_change : int or "auto", default="auto"
         Number of epochs without a better held-out score after which training stops. "auto" takes
-        two fifths of what "auto" is for ``max_iter``, and all of it for image layers.
+        two fifths of what "auto" takes for ``max_iter``, and all of that for image layers.
     tol : float, default=0.0
-        Smallest rise of the held-out score, in nats per row, that counts as an improvement.
+        Smallest increase of the held-out score, in nats per row, that counts as an improvement.
     class_weight : dict, "balanced" or None, default=None
         Factor on the weight of the rows of each class, as in scikit-learn's classifiers.
     normalize_X : bool, default=True
-        Standardise the inputs internally. In tables, columns with heavy tails, whose fourth moment
-        exceeds ten squared variances, are replaced by normal scores: the normal quantiles of their
-        ranks, interpolated between rows and continued by lines beyond them. With 1000 training rows
-        or more, all columns are. Beyond the rows, inputs are compressed, so that the network sees
-        values at most a quarter of a standard deviation outside. Images have one mean and one
-        scale.
+        Standardise the inputs internally. In tables, columns with heavy tails (a kurtosis above
+        ten) are replaced by normal scores: the normal quantiles of their ranks, interpolated
+        between rows and extrapolated linearly. With 1000 training rows or more, all columns are
+        replaced. Beyond the rows, inputs are compressed, so that the network sees values at most a
+        quarter of a standard deviation outside. Images have one mean and one scale for all pixels.
     n_jobs : int or None, default=None
         Number of cores to use. None means one, unless a joblib context says otherwise. The result
         does not depend on it. More than one core helps if steps are large: for images, and for
@@ -152,30 +153,31 @@ class UDNClassifier(
     n_layers_ : int
         Largest depth with positive probability.
     input_relevance_ : ndarray of shape (`n_features_in_`,)
-        Factors that the normalised inputs are multiplied by; 1 for up to 20 inputs. For more
-        inputs, a short fit of dense or residual layers estimates which matter, by the squared norms
-        of their weights relative to the largest. Two networks are then trained, one with all inputs
-        treated alike and one with scaled inputs. The second is kept if it predicts the held-out
-        rows better by more than the standard error. For several networks it is the mean.
+        Factors by which the normalised inputs are multiplied; for several networks, their mean.
+        They are 1 for up to 20 inputs. For more inputs, a short fit of dense or residual layers
+        estimates which inputs matter, by the squared norms of their weights, divided by the
+        largest. Two networks are then trained, one that treats all inputs alike and one with inputs
+        multiplied by these factors. The second is kept if it predicts the held-out rows better by
+        more than a standard error.
     gaussian_process_weight_ : float
         Weight of the Gaussian process in predictions; 0 if there is none. The probabilities of the
-        networks and of the process are multiplied, with an exponent each, and normalised; the
-        weight is the exponent of the process divided by the sum of both.
+        networks and of the process are multiplied, each raised to a power, and normalised. The
+        weight is the exponent of the process divided by the sum of both exponents.
     temperature_ : float
-        Factor that the logits are divided by, the same for all depths: the value of at least 1 with
-        the best log loss on the held-out rows, and 1 without such rows. For several networks it is
-        the mean.
+        Factor by which the logits are divided. It is the same for all depths: the value of at least
+        1 that has the best log loss on the held-out rows, and 1 without such rows. For several
+        networks it is the mean.
     loss_curve_ : list of float
-        Minus the objective per row, in nats of the standardised target, for each epoch
-        of the first network.
+        Negative objective per row, in nats for the standardised target, for each epoch of the first
+        network.
     validation_scores_ : list of float
         Mean log density of the standardised held-out targets (for classes, mean log probability),
-        each time that they were scored; of the first network.
+        each time they were scored; of the first network.
     n_iter_ : int
         Number of epochs that were run, by the first network, including those of ``refit``; or the
         number of calls of ``partial_fit``.
     n_samples_seen_ : int
-        Number of rows that the prior is weighed against: the sum of all weights.
+        Number of training rows, as the objective counts them: the sum of all weights.
     n_features_in_ : int
         Number of inputs.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)

@@ -231,10 +231,10 @@ def _normalised_adjoint(normalised, spread, d_out):
 class ConvolutionalLayers:
     """Layers for images, as the ``layer_generator`` of a network of unbounded depth.
 
-    Layer 1 is ``pool(relu(patches(x) W + b))``; those above are ``pool(h +
-    relu(patches(normalise(h)) W + b) U)``, patches the neighbourhoods of pixels, zero beyond the
-    edge. ``width`` of the estimator is the number of channels, and its ``image_shape`` says how a
-    row of X is an image. ``layer_generator="convolutional"`` is the same as
+    Layer 1 is ``pool(relu(patches(x) W + b))``, and the layers above are ``pool(h +
+    relu(patches(normalise(h)) W + b) U)``. Patches are the neighbourhoods of pixels, with zeros
+    beyond the edge. ``width`` of the estimator is the number of channels, and its ``image_shape``
+    is the shape of the image in a row of X. ``layer_generator="convolutional"`` is the same as
     ``ConvolutionalLayers(pooling=(2,), normalize=True)``.
 
     Parameters
@@ -247,10 +247,8 @@ class ConvolutionalLayers:
         window, channel by channel. It is 1, which means no pooling, in layers beyond the tuple.
         Pixels that do not fill a window are left out; an image narrower than a window is one
         window.
-    normalize : bool, default=False
-        Whether a layer standardises its input before the convolution, each image over all its
-        pixels and channels.
-    kernel_size : int, default=3
+    normalize : bool, default=False Whether layers above the first standardise each image, over all
+    its pixels and channels, before the convolution. kernel_size : int, default=3
         Side of the neighbourhoods; odd.
 
     Examples

@@ -157,7 +157,7 @@ class DepthInference(Trainable):
         ):
             self.warned = True
             warn_user(
-                f"The depth posterior reached max_depth={self.max_depth}; it may want more.",
+                f"The depth posterior reached max_depth={self.max_depth}; it may need more.",
                 ConvergenceWarning,
             )
         return loss

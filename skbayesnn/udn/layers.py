@@ -27,19 +27,19 @@ from skbayesnn.udn.adjoints import CURVATURE
 class Layer(ABC):
     """One hidden layer: a map with parameters, and its adjoint.
 
-    Subclass it to write layers of your own, and pass a function that makes them as
-    ``layer_generator``: ``layer_generator(number, input_shape, width)`` returns the layer of that
-    number, counted from 1. ``input_shape`` is the shape of its input for one row: (n_features,) or
+    To write your own layers, subclass it, and pass a function that makes them as
+    ``layer_generator``: ``layer_generator(number, input_shape, width)`` returns layer ``number``,
+    counted from 1. ``input_shape`` is the shape of its input for one row: (n_features,) or
     ``image_shape`` with its channels for layer 1, and the ``output_shape`` of the previous layer
-    otherwise. ``width`` is that of the estimator. Define both in a module that can be imported, so
-    that fitted estimators can be pickled.
+    otherwise. ``width`` is that of the estimator. Define the class and the function in a module
+    that can be imported, so that fitted estimators can be pickled.
 
     A layer does not store parameters, but receives them in one vector ``theta``, of float32 in
     training and of float64 in predictions. New layers are added on top when the posterior of the
-    depth reaches them. Training works best if a layer starts by passing its inputs on unchanged, as
-    ``inputs + relu(...) U`` does with U = 0, because the existing network is then not disturbed.
-    Rows must not influence each other (no batch normalisation), because the prediction for a row
-    could then depend on other rows.
+    depth reaches them. Training works best if a layer starts as the identity, as ``inputs +
+    relu(...) U`` does with U = 0, because it then does not disturb the existing network. Rows must
+    not influence each other (no batch normalisation), because the prediction for a row could then
+    depend on other rows.
 
     Attributes
     ----------

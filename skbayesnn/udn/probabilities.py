@@ -1,4 +1,4 @@
-"""What classifiers predict: probabilities by each depth, and those of a process beside them."""
+"""Predictions of classifiers: probabilities of all depths, combined with a Gaussian process."""
 
 from contextlib import suppress
 
@@ -15,10 +15,10 @@ from skbayesnn.udn.classes_beside import MOST_CLASSES, ClassesBeside, HeldOutCla
 
 
 class ClassPredictions(ProbabilisticClassifierMixin):
-    """Predictions of all networks, and of the process beside them, which is ``_process``."""
+    """Predictions of all networks, and of the Gaussian process ``_process`` in their pool."""
 
     def _set_beside(self, X, targets, weights, rows, other):
-        """Keep what the network says of the rows held out, until all networks are trained."""
+        """Keep the network's predictions for the held-out rows until all networks are trained."""
         n_classes = self._network.architecture.likelihood.n_targets
         none = not self.gaussian_process or self._X_map is None or self._sees_images
         if none or not 2 <= n_classes <= MOST_CLASSES:
@@ -28,7 +28,7 @@ class ClassPredictions(ProbabilisticClassifierMixin):
         self._held_out = HeldOutClasses(rows, other, by_depth, q)
 
     def _agree(self, X, targets, weights):
-        """One process beside all networks, by the rows held out from each."""
+        """Fit one process for all networks, and its exponent, by the rows held out from each."""
         members = self._members()
         held = [member.__dict__.pop("_held_out", None) for member in members]
         held = [each for each in held if each is not None]
@@ -38,9 +38,9 @@ class ClassPredictions(ProbabilisticClassifierMixin):
                 self._process = ClassesBeside(*data, held, self._split)
 
     def _depth_probabilities(self, X):
-        """Probabilities of classes by each depth of each network, and of these depths.
+        """Class probabilities at each depth of each network, and probabilities of these depths.
 
-        The process beside the networks has its part in each.
+        The class probabilities include those of the Gaussian process.
 
         Returns
         -------
@@ -61,17 +61,17 @@ class ClassPredictions(ProbabilisticClassifierMixin):
         return by_depth, q
 
     def _own_probabilities(self, X, n_depths):
-        """By each depth of this estimator's own network, at inputs that are scaled."""
+        """Class probabilities at each depth of this estimator's own network, at scaled inputs."""
         return softmax(self._network.outputs(X, n_depths) / self._temperature, axis=2)
 
     @property
     def temperature_(self) -> float:
-        """What logits are divided by; of several networks the mean."""
+        """Factor by which the logits are divided; for several networks, the mean."""
         return float(np.mean([member._temperature for member in self._members()]))
 
     @property
     def gaussian_process_weight_(self) -> float:
-        """Part of the Gaussian process in the exponents of the probabilities."""
+        """Weight of the Gaussian process: its share of the exponents of the probabilities."""
         return 0.0 if self._process is None else self._process.weight
 
     @one_blas_thread
@@ -105,13 +105,13 @@ class ClassPredictions(ProbabilisticClassifierMixin):
         Returns
         -------
         quantiles : ndarray of shape (n_samples, n_classes, n_quantiles)
-            The smallest probability p such that depths whose probability is at most p have
-            posterior mass of at least the quantile.
+            The smallest class probability p such that the depths that predict at most p have a
+            posterior probability of at least the level.
 
         Raises
         ------
         ValueError
-            A quantile is outside (0, 1).
+            If a level is outside (0, 1).
         """
         levels = check_levels(quantiles)
         by_depth, q = self._depth_probabilities(X)

@@ -1,4 +1,4 @@
-"""``UDNRegressor``: a law of the target on each head, a mixture of Gaussians over depths."""
+"""``UDNRegressor``: each head predicts a distribution, and depths are averaged (eq. 11)."""
 
 from copy import copy, deepcopy
 from numbers import Integral
@@ -32,9 +32,9 @@ from skbayesnn.udn.likelihoods import Likelihood
 from skbayesnn.udn.settings import CONSTRAINTS
 
 MANY_ROWS, BEFORE_PART = 2000, 0.3
-"""With so many rows a refit is shorter, and this part of the prediction is that of the network as
-it was before: rows that were held out from it have set its noise, and after the refit it is too
-certain where the noise has many shapes."""
+"""From so many rows on, a refit is shorter, and the network before the refit keeps this part of the
+prediction: held-out rows have set its noise, and after the refit it is overconfident if the noise
+has many shapes."""
 
 
 class UDNRegressor(
@@ -55,11 +55,10 @@ class UDNRegressor(
     2022, eq. 11).
 
     Every likelihood also has a noise variance that all rows share. Weights are point estimates, so
-    the residuals of the training rows are too small to estimate it. By default
-    (``early_stopping="auto"``) it is therefore learned from the residuals of held-out rows; with
-    ``refit=True`` training then continues with all rows, and keeps that variance. Without early
-    stopping it is learned from the training rows, and is too small if the network can follow every
-    row.
+    the residuals of the training rows are too small to estimate that variance. By default
+    (``early_stopping="auto"``) it is therefore learned from the residuals of held-out rows. With
+    ``refit=True``, training then continues with all rows and keeps it. Without early stopping it is
+    learned from the training rows, and is too small if the network can follow every row.
 
     Parameters
     ----------
@@ -73,23 +72,23 @@ class UDNRegressor(
         Number of Gaussians in the "mixture" of each depth.
     n_networks : int or "auto", default="auto"
         Number of networks that are trained, each from its own starting weights and with different
-        held-out rows, and pooled with equal weights. More are more accurate; fits and predictions
-        take proportionally longer. "auto" takes 4 for fewer than 500 rows, 3 for fewer than 1000, 2
-        for fewer than 2000, and one for more rows, for image layers, and if the first call is
-        ``partial_fit``.
+        held-out rows, and pooled with equal weights. More networks are more accurate, but fits and
+        predictions take proportionally longer. "auto" takes 4 for fewer than 500 rows, 3 for fewer
+        than 1000, 2 for fewer than 2000, and 1 for more rows, for image layers, and if the first
+        call is ``partial_fit``.
     gaussian_process : bool, default=True
         Pool the networks with a Gaussian process, whose weight follows from the held-out rows. It
-        has a length scale for each input, and predicts smooth functions better than networks do;
-        where it predicts worse, its weight is near zero. A regressor moves its mean towards theirs
-        as far as the held-out rows ask for, and where few of the inputs matter, the process may be
-        one of those alone, if it predicts these rows better. In a classifier its functions are the
-        logits of the classes; of more than 999 rows of two classes, 464 of ten or 368 of twenty it
-        is given that many, chosen at random, and there is none for more classes. There is none for
-        images, without early stopping, with ``normalize_X=False``, or after ``partial_fit``.
+        has a length scale for each input, and predicts smooth functions better than networks do. If
+        it predicts worse, its weight is near zero. In a regressor, its mean is moved towards that
+        of the networks as far as the held-out rows support. If few inputs matter, the process may
+        use only those, if this predicts the held-out rows better. In a classifier, it models the
+        logits, and uses at most 999 rows for two classes, 464 for ten and 368 for twenty, chosen at
+        random. There is no process for more than twenty classes, for images, without early
+        stopping, with ``normalize_X=False``, or after ``partial_fit``.
     width : int or "auto", default="auto"
-        Units of each hidden layer. Wider layers take longer, and help only with enough rows. "auto"
-        takes 32 for fewer than 2000 rows, 64 for fewer than 4000 and 128 for more. For image layers
-        it is the number of channels, and "auto" takes 48.
+        Number of units in each hidden layer. Wider layers take longer, and help only with enough
+        rows. "auto" takes 32 for fewer than 2000 rows, 64 for fewer than 4000 and 128 for more. For
+        image layers it is the number of channels, and "auto" takes 48.
     layer_generator : {"dense", "residual", "convolutional"} or callable, default="dense"
         Kind of the layers. "dense" is ``relu(h W + b)``, and "residual" is ``h + relu(h W + b) U``;
         both begin with a dense layer, whose relu is rounded in regressors of up to 20 inputs, to
@@ -116,39 +115,40 @@ class UDNRegressor(
     learning_rate : float, default=0.003
         Initial learning rate of Adam.
     schedule : {"cosine", "constant", "drop"}, default="cosine"
-        How the learning rate falls over the epochs; "drop" is to a tenth after three quarters.
+        How the learning rate falls over the epochs. "drop" divides it by ten after three quarters
+        of them.
     batch_size : int or "auto", default="auto"
-        Rows per training step. "auto" takes a sixteenth of the rows, but between 32 and 256.
+        Number of rows per training step. "auto" takes a sixteenth of the rows, but between 32 and
+        256.
     max_iter : int or "auto", default="auto"
         Number of epochs, which are passes over the rows. "auto" takes 500, or as many as make
         512,000 / width steps if that is fewer, but at least 90. For image layers it takes 30.
         ``refit`` adds further epochs.
     early_stopping : bool or "auto", default="auto"
         Hold out rows, stop when their mean log density has not risen for ``n_iter_no_change``
-        epochs, and put back the best parameters. "auto" does so with four rows or more. The
-        held-out rows also determine the noise of a regressor and the temperature of a classifier.
+        epochs, and restore the best parameters. "auto" does so with four rows or more. The held-out
+        rows also determine the noise of a regressor and the temperature of a classifier.
     refit : bool, default=True
-        Fit to all rows at the end, that is, continue with all rows after early stopping. A
-        regressor continues for as many epochs as the best parameters took; with 2000 rows or more
-        for half as many, at three tenths of the learning rate, and the network as it was before
-        keeps three tenths of the prediction. A classifier continues for a tenth
-        as many at a tenth of the rate; for images half as many at three tenths. What was learned
-        from the held-out rows, and the scales of the training part, are kept.
+        Fit to all rows at the end: training continues with all rows after early stopping. A
+        regressor continues for as many epochs as led to the best parameters. With 2000 rows or
+        more, it continues for half as many, at three tenths of the learning rate, and the network
+        before the refit keeps three tenths of the prediction. A classifier continues for a tenth as
+        many epochs at a tenth of the rate (for images, half as many at three tenths). What was
+        learned from the held-out rows, and the scales of the training part, are kept.
     validation_fraction : float, default=0.2
         Fraction of the rows that are held out. Rows that are equal in inputs and target stay
         together.
     n_iter_no_change : int or "auto", default="auto"
         Number of epochs without a better held-out score after which training stops. "auto" takes
-        two fifths of what "auto" is for ``max_iter``, and all of it for image layers.
+        two fifths of what "auto" takes for ``max_iter``, and all of that for image layers.
     tol : float, default=0.0
-        Smallest rise of the held-out score, in nats per row, that counts as an improvement.
+        Smallest increase of the held-out score, in nats per row, that counts as an improvement.
     normalize_X : bool, default=True
-        Standardise the inputs internally. In tables, columns with heavy tails, whose fourth moment
-        exceeds ten squared variances, are replaced by normal scores: the normal quantiles of their
-        ranks, interpolated between rows and continued by lines beyond them. With 1000 training rows
-        or more, all columns are. Beyond the rows, inputs are compressed, so that the network sees
-        values at most a quarter of a standard deviation outside. Images have one mean and one
-        scale.
+        Standardise the inputs internally. In tables, columns with heavy tails (a kurtosis above
+        ten) are replaced by normal scores: the normal quantiles of their ranks, interpolated
+        between rows and extrapolated linearly. With 1000 training rows or more, all columns are
+        replaced. Beyond the rows, inputs are compressed, so that the network sees values at most a
+        quarter of a standard deviation outside. Images have one mean and one scale for all pixels.
     normalize_y : bool, default=True
         Standardise the targets internally. All outputs are in the units of y either way. A few
         extremes that would make all other targets look the same are clipped, with a warning.
@@ -171,16 +171,17 @@ class UDNRegressor(
     n_layers_ : int
         Largest depth with positive probability.
     input_relevance_ : ndarray of shape (`n_features_in_`,)
-        Factors that the normalised inputs are multiplied by. With up to 20 inputs and dense or
-        residual layers, they are 1 in the first network. In each of the others, if rows are held
-        out, the factor is e² / (e² + 64 / n) relative to the largest one, but at least 0.03. Here n
-        is the number of rows, and e² is the mean square over the previous networks of the slope of
-        the predicted mean in that input, in standard deviations of the input and of what these
-        networks left unexplained in their held-out rows. With more inputs, a short fit of dense or
-        residual layers estimates which matter, by the squared norms of their weights relative to
-        the largest. Two networks are then trained, one with all inputs treated alike and one with
-        scaled inputs. The second is kept if it predicts the held-out rows better by more than the
-        standard error. For several networks it is the mean.
+        Factors by which the normalised inputs are multiplied; for several networks, their mean.
+        With up to 20 inputs and dense or residual layers, the factors are 1 in the first network.
+        In each later network, if rows are held out, the factor of an input is e² / (e² + 64 / n),
+        divided by the largest one, but at least 0.03. Here n is the number of rows, and e² is the
+        mean square, over the previous networks, of the slope of the predicted mean in the input.
+        The slope is per standard deviation of the input, in units of the standard deviation of the
+        residuals in the held-out rows. With more inputs, a short fit of dense or residual layers
+        estimates which inputs matter, by the squared norms of their weights, divided by the
+        largest. Two networks are then trained, one that treats all inputs alike and one with inputs
+        multiplied by these factors. The second is kept if it predicts the held-out rows better by
+        more than a standard error.
     noise_variance_ : ndarray of shape (`n_layers_`,) or (`n_layers_`, n_targets)
         Noise variance in the squared units of y, for each depth. Only for
         ``likelihood="gaussian"``, because that of the others depends on the inputs. For several
@@ -188,17 +189,17 @@ class UDNRegressor(
     gaussian_process_weight_ : float or ndarray of shape (n_targets,)
         Weight of the Gaussian process in predictions; 0 if there is none.
     loss_curve_ : list of float
-        Minus the objective per row, in nats of the standardised target, for each epoch
-        of the first network.
+        Negative objective per row, in nats for the standardised target, for each epoch of the first
+        network.
     validation_scores_ : list of float
         Mean log density of the standardised held-out targets (for classes, mean log probability),
-        each time that they were scored; of the first network.
+        each time they were scored; of the first network.
     n_iter_ : int
         Number of epochs that were run, by the first network, including those of ``refit`` and of
-        starts that were not kept (one input, or more than twenty); or the number of calls of
-        ``partial_fit``.
+        starts that were not kept (with one input, or with more than twenty); or the number of calls
+        of ``partial_fit``.
     n_samples_seen_ : int
-        Number of rows that the prior is weighed against: the sum of all weights.
+        Number of training rows, as the objective counts them: the sum of all weights.
     n_features_in_ : int
         Number of inputs.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -211,58 +212,61 @@ class UDNRegressor(
 
     Notes
     -----
-    In addition to the differences that :class:`UDNClassifier` lists, the bound of eq. 7 does not
-    determine the shared noise variance: it follows the held-out rows after each epoch. Each half of
+    In addition to the differences that :class:`UDNClassifier` lists, the shared noise variance is
+    not determined by the bound of eq. 7, but by the held-out rows after each epoch. Each half of
     these rows determines a variance by which the other half is scored, and training uses the
-    geometric mean. The variance falls slowly, so that the mean is learned before single components
-    can imitate its values. If at most half of the targets differ, it does not fall below a twelfth
-    of the square of the median gap between neighbouring values, the variance of rounding, which
-    avoids spikes on rounded values. One component of the mixture starts rare and wide, for
-    outliers. The posterior of the depth weights the depths by their training likelihood at this
-    noise. Offsets of heads have a wide prior, N(0, 10²). The slopes of all outputs except the
-    location of the mixture have a fifth of the prior variance of other weights. A millionth of the
-    variance of the target is always added, so that the density stays bounded if targets repeat
-    exactly.
+    geometric mean of both. The variance falls slowly, so that the mean is learned before single
+    components of the mixture can fit single targets. If at most half of the targets are distinct,
+    the variance does not fall below the variance of rounding, a twelfth of the squared median gap
+    between neighbouring values, which avoids spikes on rounded values. One component of the mixture
+    starts rare and wide, for outliers. The posterior of the depth weights the depths by their
+    training likelihood with this noise. Offsets of heads have a wide prior, N(0, 10²). The slopes
+    of all outputs except the location of the mixture have a fifth of the prior variance of other
+    weights. A millionth of the variance of the target is always added, so that the density stays
+    bounded if targets repeat exactly.
 
-    The Gaussian process is no part of the paper's model, except that an infinitely wide network is
-    one. Each network has a process of its own for each target, with squared exponential covariance.
-    Its length scales, height and noise maximise the evidence of the rows that the network was
-    trained on, or of 400 of them, with weak priors. The noise is Gaussian, or a Student's t that
-    may be skewed and whose scale may depend on the inputs and on the mean, if that predicts rows
-    that are left out better by more than the standard error, as in :class:`DeepWishartRegressor`.
+    The Gaussian process is not part of the paper's model, although an infinitely wide network is
+    one. Each network has its own process for each target, with squared exponential covariance. Its
+    length scales, signal variance and noise variance maximise the evidence of the rows that the
+    network was trained on, or of 400 of them, with weak priors. The noise is Gaussian, or Student-t
+    noise that may be skewed and whose scale may depend on the inputs and on the mean, if that
+    predicts left-out rows better by more than a standard error, as in
+    :class:`DeepWishartRegressor`.
+
     Three numbers follow from the held-out rows of all networks together. The mean of the process is
-    moved to (1 − r) m_g + r m_n, for its own mean m_g and that of the network m_n; r has the least
-    mean absolute error. If all processes find that there is no noise, their variance is multiplied
-    by a factor of at most 1, which makes the rows most probable with a standard normal prior of its
-    log, as they are too wide by themselves. The weight v is the mean of v under a uniform prior,
-    given that a held-out row has the density (1 − v) p + v g, for the density p of the network and
-    that of the moved process g; it is 0 if that is below 0.01. The process is then given all rows,
-    or 2000 of them, but no held-out rows that are more than 8 standard deviations from what it
-    predicts for them: it would follow them (``skbayesnn.training.beside``).
+    moved to (1 − r) m_g + r m_n, where m_g is its own mean and m_n that of the network; r minimises
+    the mean absolute error. If all processes find no noise, they are too wide, and their variance
+    is multiplied by a factor of at most 1, which maximises the likelihood of the rows with a
+    standard normal prior on its logarithm. The weight v is a posterior mean under a uniform prior,
+    where a held-out row has density (1 − v) p + v g, with the density p of the network and g of the
+    moved process; means below 0.01 count as 0. The process is then given all rows, or 2000 of them.
+    Held-out rows that are more than 8 standard deviations from its prediction are left out, because
+    it would follow them (``skbayesnn.training.beside``).
 
-    Weights are point estimates, so the bound says nothing about inputs without rows. There, the
-    prediction is with probability 1 − exp(−(Δ / l)²) that of another Gaussian process, with squared
-    exponential covariance, noise, and one length for all inputs. Δ is the distance to the nearest
-    row, less the distance within which 99 % of the rows have their nearest neighbour, and l is 0.1
-    of the median distance of the rows from their medians. Both use normalised inputs, with up to
-    twenty inputs multiplied by the slopes of the predicted mean, relative to the largest slope: an
-    input that does nothing may leave its range. The process is given up to 400 rows, and is
-    averaged over the posterior of its length and noise (``skbayesnn.training.unseen``). A tenth
-    of its probability has 25 times the variance of the function. With ``normalize_X=False`` none
-    of this is done and inputs are not compressed, because layers of your own may know how the
-    function continues.
+    Weights are point estimates, so the bound says nothing about inputs without rows. Away from the
+    rows, the prediction is therefore a mixture, in which another Gaussian process has the weight 1
+    − exp(−(Δ / l)²). It has squared exponential covariance, noise, and one length scale for all
+    inputs. Δ is the distance to the nearest row, minus the distance within which 99 % of the rows
+    have their nearest neighbour, and l is 0.1 of the median distance of the rows from their
+    medians. Both distances use normalised inputs. Up to twenty inputs are multiplied by the slopes
+    of the predicted mean, relative to the largest slope, so that an input without effect may leave
+    its range. The process is given up to 400 rows, and is averaged over the posterior of its length
+    scale and noise (``skbayesnn.training.unseen``). A tenth of its weight has 25 times the variance
+    of the function. With ``normalize_X=False`` none of this is done, and inputs are not compressed,
+    because layers of your own may know how the function continues.
 
-    With one input, the first network is trained both without and with further inputs sin(ωx) and
-    cos(ωx), where ω takes six values from 2 to 16 and x is the normalised input. Those are kept in
-    all networks if they predict the held-out rows better by more than the standard error, which
-    they do if the function oscillates. Relu layers alone may find nothing of ten oscillations.
+    With one input, the first network is trained both without and with the further inputs sin(ωx)
+    and cos(ωx), where ω takes six values from 2 to 16 and x is the normalised input. All networks
+    keep these inputs if they predict the held-out rows better by more than a standard error, as
+    they do if the function oscillates. Relu layers alone may miss ten oscillations entirely.
 
     Where it falls short on synthetic problems: beyond the range of the inputs, 90 % intervals cover
-    61 % where a function rises far above all rows, 77 and 79 % on two tables of 20 to 50 rows, and
-    87 to 100 % on the others, mostly too much. In a gap between the rows the log density may be 0.4
-    nats per row below that of a Gaussian process that is certain of its length scale. Elsewhere,
-    with 20 to 50 rows they cover 68 to 77 % on some (skewed noise, a smooth function, two modes,
-    pure noise, Friedman's function). On a table of 41,000 rows (protein) they cover 0.87.
+    61 % if a function rises far above all rows, 77 and 79 % on two tables of 20 to 50 rows, and 87
+    to 100 % on the others, mostly too much. In a gap between the rows, the log density may be 0.4
+    nats per row below that of a Gaussian process that takes its length scale for known. Elsewhere,
+    with 20 to 50 rows, the intervals cover 68 to 77 % on some problems (skewed noise, a smooth
+    function, two modes, pure noise, Friedman's function). On a table of 41,000 rows (protein) they
+    cover 87 %.
 
     The predictive distribution of "student_t" is approximated by fifteen Gaussians; its
     distribution function is within 0.003 of Student's.
@@ -448,7 +452,7 @@ class UDNRegressor(
         """Train on one batch of a stream: one pass, in memory bounded by the batch.
 
         The first batch determines the scales of inputs and targets. The noise is learned from each
-        batch before the network has been trained on it often. The prior is weighed against all rows
+        new batch, before the network can follow its rows. The prior is weighed against all rows
         seen so far.
 
         Parameters
@@ -492,7 +496,7 @@ class UDNRegressor(
 
     @property
     def gaussian_process_weight_(self) -> float | FloatArray:
-        """Part of the Gaussian process in predictions, of each target."""
+        """Weight of the Gaussian process in predictions, for each target."""
         members = self._members()
         none = np.zeros(len(self._y_scale))
         parts = [none if m._process is None else m._process.parts for m in members]
@@ -501,7 +505,7 @@ class UDNRegressor(
 
     @property
     def noise_variance_(self) -> FloatArray:
-        """Noise variance in the squared units of y, of each depth."""
+        """Noise variance in the squared units of y, for each depth."""
         if self.likelihood != "gaussian":
             raise AttributeError(
                 f"noise_variance_: with likelihood={self.likelihood!r} the noise depends on the "
@@ -532,8 +536,7 @@ class UDNRegressor(
         -------
         distribution : PredictiveMixture, or list of PredictiveMixture
             A mixture of the Gaussians of all depths, weighted by the posterior of the depth, and of
-            those of the Gaussian process; a list with one mixture for each target if there are
-            several.
+            the Gaussian process; a list with one mixture for each target if there are several.
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)

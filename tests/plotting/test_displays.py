@@ -127,7 +127,7 @@ def test_too_many_densities_are_refused():
         PredictiveDensityDisplay.from_predictions(normals(11))
     with pytest.raises(ValueError, match="lower 'n_points'"):
         PredictiveDensityDisplay.from_predictions(normals(11), x=np.arange(11), n_points=10**6)
-    with pytest.raises(ValueError, match="one and the same input"):
+    with pytest.raises(ValueError, match="All rows have the same input"):
         PredictiveDensityDisplay.from_predictions(normals(11), x=np.zeros(11))
     with pytest.raises(ValueError, match="x has 3 values"):
         PredictiveDensityDisplay.from_predictions(normals(11), x=np.zeros(3))

@@ -59,13 +59,13 @@ def test_features_by_name_and_number_on_axes_that_are_given(model, data):
         display = PartialEffectsDisplay.from_estimator(model, data[0], features=alone)
         assert [ax.get_xlabel() for ax in display.axes_[:-1]] == ["dose"]
     for bad in (-1, 0.5, True):
-        with pytest.raises(ValueError, match=f"there are 3 inputs, and no number {bad}"):
+        with pytest.raises(ValueError, match=f"there are 3 inputs, so there is no number {bad}"):
             PartialEffectsDisplay.from_estimator(model, data[0], features=[bad])
     with pytest.raises(ValueError, match="ax has 3 axes, but 2 panels"):
         PartialEffectsDisplay.from_estimator(model, data[0], features=[1], ax=axes)
     with pytest.raises(ValueError, match="no input 'height'"):
         PartialEffectsDisplay.from_estimator(model, data[0], features=["height"])
-    with pytest.raises(ValueError, match="there are 3 inputs, and no number 3"):
+    with pytest.raises(ValueError, match="there are 3 inputs, so there is no number 3"):
         PartialEffectsDisplay.from_estimator(model, data[0], features=[3])
 
 

@@ -89,7 +89,7 @@ def test_several_targets():
     model = EnsembleRegressor(MEMBER, n_estimators=2, random_state=0).fit(X, y)
     assert model.predict(X).shape == (60, 2)
     assert [len(m) for m in model.predict_distribution(X)] == [60, 60]
-    with pytest.raises(ValueError, match="sample_y: not available with several targets"):
+    with pytest.raises(ValueError, match="sample_y is not available with several targets"):
         model.sample_y(X)
 
 

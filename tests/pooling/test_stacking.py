@@ -355,7 +355,7 @@ def test_weights_of_rows_count_in_the_fits_and_in_the_score():
     np.testing.assert_allclose(model.weights_, alone.weights_, atol=1e-6)
     np.testing.assert_allclose(model.predict(X), alone.predict(X), rtol=1e-6)
     assert np.isnan(model.cv_log_densities_[:, 100:]).all()
-    with pytest.raises(ValueError, match="KNeighborsRegressor takes no sample_weight"):
+    with pytest.raises(ValueError, match="KNeighborsRegressor does not accept sample_weight"):
         StackingDistributionRegressor([("k", KNeighborsRegressor())]).fit(X, y, weights)
 
 
@@ -370,7 +370,7 @@ def test_weights_of_rows_count_in_the_fits_and_in_the_score():
         ({"estimators": [("a", StandardScaler())]}, "'estimators' parameter"),
         ({"estimators": [("a", "drop")]}, "'estimators' parameter .* at least one"),
         ({"estimators": Ridge()}, "'estimators' parameter"),
-        ({"estimators": [("a__b", Ridge())]}, "must have no '__'"),
+        ({"estimators": [("a__b", Ridge())]}, "must not contain '__'"),
         ({"estimators": [("cv", Ridge())]}, "not be those of parameters of the stack"),
         ({"objective": "mse"}, "'objective' parameter"),
         ({"cv": []}, "'cv' parameter .* a fold with rows"),

@@ -336,7 +336,7 @@ def test_a_fit_that_fails_does_not_stop_the_grid(monkeypatch):
     assert np.isnan(model.cv_results_["mean_test_score"]).sum() == 2
     with (
         pytest.warns(FitFailedWarning),
-        pytest.raises(ValueError, match="score that is a number"),
+        pytest.raises(ValueError, match="has a score other than NaN"),
     ):
         short(alphas=(2.0,)).fit(X, y)
 

@@ -245,7 +245,7 @@ def test_units_that_are_no_frozen_signs_are_sampled(options):
 
 def test_what_cannot_be():
     X, y = oblique(20, 3)
-    with pytest.raises(ValueError, match="'metropolis' moves no hyperplanes"):
+    with pytest.raises(ValueError, match="'metropolis' does not move hyperplanes"):
         short(sampler="metropolis", move_units=True).fit(X, y)
     with pytest.raises(ValueError, match=r"'activation' .* must be one of {'sign', 'erf', 'cos"):
         short(activation="relu").fit(X, y)

@@ -125,7 +125,7 @@ class PartialEffectsMixin:
         check_is_fitted(self, "noise_variance_draws_")
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         if not isinstance(self.cells_, AdditiveCells):
-            raise ValueError("partial_effects needs cells='additive', whose parts it tells apart.")
+            raise ValueError("partial_effects needs cells='additive', whose parts it separates.")
         if coverage not in Interval(Real, 0, 1, "neither"):
             raise ValueError(f"coverage must be a float in (0, 1). Got {coverage!r} instead.")
         warn_unless_converged(self, of_parts=True)

@@ -67,9 +67,9 @@ def make_partition(estimator, X, y, sample_weight, rng):
         mass = partition.separating_mass()
         if mass < _MIN_SEPARATING_MASS:
             warn_user(
-                "The rows of X are nearly the same to the network: a hidden unit tells two of "
-                f"them apart with a probability of {mass:.1g} only. Use normalize_X=True, or "
-                "another input_scale.",
+                "The rows of X are nearly the same to the network: a hidden unit separates two of "
+                f"them with a probability of only {mass:.1g}. Use normalize_X=True, or another "
+                "input_scale.",
             )
     return partition
 
@@ -95,8 +95,8 @@ def kind_of_cells(estimator, X):
     exact = estimator.activation == "sign" and not estimator.move_units
     if estimator.move_units and estimator.sampler == "metropolis":
         raise ValueError(
-            "sampler='metropolis' moves no hyperplanes: use sampler='gibbs' with move_units=True, "
-            "or move_units=False."
+            "sampler='metropolis' does not move hyperplanes: use sampler='gibbs' with "
+            "move_units=True, or move_units=False."
         )
     if kind in ("line", "plane"):
         needed = 1 if kind == "line" else 2

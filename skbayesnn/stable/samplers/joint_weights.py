@@ -16,9 +16,9 @@ def factor(system):
     lower, info = lapack.dpotrf(system.T, lower=1, overwrite_a=1)
     if info != 0:
         raise LinAlgError(
-            "The covariance of the rows has no Cholesky factor: weights are beyond all digits "
-            "beside the noise. Give a larger noise_variance or a smaller nu, or scale X and y "
-            "(normalize_X=True, normalize_y=True)."
+            "The covariance of the rows has no Cholesky factor: the noise is too small relative to "
+            "the weights for floating-point numbers. Give a larger noise_variance or a smaller nu, "
+            "or scale X and y (normalize_X=True, normalize_y=True)."
         )
     return lower
 
