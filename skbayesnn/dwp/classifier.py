@@ -27,11 +27,11 @@ class DeepWishartClassifier(
 
     The Gram matrix of the inputs passes through ``n_layers`` hidden layers, as in
     :class:`DeepWishartRegressor`. The log odds of the classes are Gaussian processes with the last
-    kernel: one process for two classes, and one for each class otherwise. Their prior mean is that of
-    the class frequencies. The posterior over the
-    Gram matrices is approximated by the AB-generalised singular Wishart distribution of Ober et al.
-    (UAI 2023), and the posterior over the functions by Gaussian pseudo-observations at inducing
-    points. With ``n_layers=0`` the model is a variational Gaussian process classifier.
+    kernel: one process for two classes, and one for each class otherwise. Their prior means are
+    constants that give every class its frequency. The posterior over the Gram matrices is
+    approximated by the AB-generalised singular Wishart distribution of Ober et al. (UAI 2023), and
+    the posterior over the functions by Gaussian pseudo-observations at inducing points. With
+    ``n_layers=0`` the model is a variational Gaussian process classifier.
     Probabilities are averaged over draws of the Gram matrices and of the functions. One
     temperature, learned from rows that are left out of the output layer, then makes them more or
     less certain.
