@@ -21,6 +21,7 @@ from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skbayesnn._blocks import take_rows
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, FloatArray, Seed
 from skbayesnn._validation import (
@@ -272,7 +273,8 @@ class StableNNRegressorCV(
             Targets.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             A weight of k counts as k equal rows, and a row of weight 0 is ignored: in every fit,
-            and in the scores if the scorer accepts weights.
+            and in the scores if the scorer accepts weights. Such rows are in no fold, unless a
+            splitter or splits are given as `cv`.
         groups : array-like of shape (n_samples,) or None, default=None
             Groups of rows, for splitters such as
             :class:`~sklearn.model_selection.GroupKFold`.
@@ -312,7 +314,14 @@ class StableNNRegressorCV(
         scorer = self._scorer()
         to_splitter, to_scorer = routed(self, scorer, sample_weight, groups)
         folds = KFold(5, shuffle=True, random_state=seed) if self.cv is None else self.cv
-        splits = list(check_cv(folds, y, classifier=False).split(X, y, **to_splitter))
+        if self.cv is None or isinstance(self.cv, Integral):
+            # Rows without weight are not there: a fold of them alone would have no score.
+            rows = np.arange(len(table))[weighted]
+            of_rows = {name: take_rows(values, rows) for name, values in to_splitter.items()}
+            splits = check_cv(folds, classifier=False).split(rows, **of_rows)
+            splits = [(rows[train], rows[test]) for train, test in splits]
+        else:  # its numbers are those of all rows
+            splits = list(check_cv(folds, y, classifier=False).split(X, y, **to_splitter))
         if not splits:
             raise InvalidParameterError(
                 "The 'cv' parameter of StableNNRegressorCV must give at least one fold. Got "

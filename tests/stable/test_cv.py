@@ -301,6 +301,21 @@ def test_groups_stay_together():
 
 
 @unconverged
+@pytest.mark.parametrize("cv", [None, 3])
+def test_rows_without_weight_are_in_no_fold(cv):
+    """They left folds without a row to score: then no pair had a score on all folds."""
+    X, y = jumps(30)
+    weights = np.zeros(30)
+    weights[20:] = 2.0
+    model = short((1.1,), (0.5, 2.0), cv=cv).fit(X, y, weights)
+    without = short((1.1,), (0.5, 2.0), cv=cv).fit(X[20:], y[20:], weights[20:])
+    np.testing.assert_array_equal(
+        model.cv_results_["mean_test_score"], without.cv_results_["mean_test_score"]
+    )
+    np.testing.assert_array_equal(model.predict(X), without.predict(X))
+
+
+@unconverged
 def test_weights_go_to_the_fits_and_to_the_scorer():
     X, y = jumps(24)
     weights = np.where(np.arange(24) % 4 == 0, 3.0, 1.0)
