@@ -1,4 +1,4 @@
-"""Members of an estimator of several fits: seeds, weights of rows, callbacks, and warnings."""
+"""Estimators with several fitted members: seeds, sample weights, callbacks and warnings."""
 
 import threading
 import warnings
