@@ -1,4 +1,4 @@
-"""From parameters and arrays to a model, and from a trained model to fitted attributes."""
+"""From parameters and arrays to a sparse implicit process, and from it to fitted attributes."""
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning

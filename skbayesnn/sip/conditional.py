@@ -1,15 +1,15 @@
 """The Gaussian conditional p(f | u) with the moments of the prior (eqs 6 and 13).
 
-The moments come as a mean and as features whose products are covariances (``priors.py``): with
-Φ_x (n, R) and Φ_z (M, R) and the jitter j,
+The moments come as a mean and as features whose products are covariances (``priors.py``): with Φ_x
+(n, R), Φ_z (M, R) and the jitter j,
 
     K = Φ_z Φ_z' + j I = L L',    k = Φ_z Φ_x',
     f | u ~ N(m_x + k' K⁻¹ (u − m_z), Φ_x Φ_x' − k' K⁻¹ k).
 
-The inducing values are whitened, u = m_z + L w, so that the mean is m_x + (L⁻¹ k)' w. Where the
-prior is narrow, K⁻¹ multiplies differences between u and m_z by a thousand: a step that moves the
-prior without u, or u without the prior, throws the mean function off the data. With w a step of
-the prior takes u along.
+The inducing values are whitened, u = m_z + L w, so that the mean is m_x + (L⁻¹ k)' w. If the prior
+is narrow, K⁻¹ multiplies differences between u and m_z by a thousand. A step that moves the prior
+without u, or u without the prior, then throws the mean function off the data. With w, a step of the
+prior moves u as well.
 """
 
 import numpy as np

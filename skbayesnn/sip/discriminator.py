@@ -1,24 +1,24 @@
-"""KL(q‖p) of the inducing values: two Gaussians and a classifier (eq. 10).
+"""KL(q‖p) of the inducing values, estimated with a classifier (eq. 10) around two Gaussians.
 
-The paper takes ½[KL(q‖p) + KL(p‖q)] from the log-odds T(u) of a network that tells draws of q
-from draws of p, held fixed in the gradient. Three things go wrong with that. Where q and p hardly
-overlap the network tells them apart at once, its loss vanishes, and its log-odds stop growing far
-below the true ones. With T held fixed q follows the gradient of KL(q‖p) alone and p that of
-KL(p‖q) alone, which together are the gradient of nothing: each seeks the inside of the other, so
-both shrink, and where the noise is small the two chase each other until the mean function leaves
-the data. And KL(p‖q) is thousands of nats where rows determine u well.
+The paper takes ½[KL(q‖p) + KL(p‖q)] from the log odds T(u) of a network that distinguishes draws of
+q from draws of p, held fixed in the gradient. Three things go wrong with that. First, if q and p
+hardly overlap, the network separates them at once, its loss vanishes, and its log odds stop growing
+far below the true ones. Second, with T held fixed, q follows the gradient of KL(q‖p) alone and p
+that of KL(p‖q) alone, which together are not the gradient of any function. Each moves inside the
+other, so both shrink, and if the noise is small they chase each other until the mean function
+leaves the data. Third, KL(p‖q) is thousands of nats if the rows determine u well.
 
-Here T is a Gaussian discriminant, the log-ratio of two Gaussians with the running moments of
-the draws of q and of p, plus a network that learns what is not Gaussian. The divergence of the
-two Gaussians has a closed form, of the right size whatever the overlap. And the divergence is
-KL(q‖p), that of the evidence's lower bound. The posterior makes whitened inducing values
-(``conditional.py``), whose prior has mean zero and variance one whatever its parameters are: it is
-the posterior alone that follows the gradient of the divergence, and the prior follows the data.
+Here T is a Gaussian discriminant, the log ratio of two Gaussians with the running moments of the
+draws of q and of p, plus a network that learns what is not Gaussian. The divergence of the two
+Gaussians has a closed form, which has the right size whatever the overlap. The divergence is
+KL(q‖p), as in the evidence lower bound. The posterior produces whitened inducing values
+(``conditional.py``), whose prior has mean zero and variance one whatever its parameters are. Only
+the posterior therefore follows the gradient of the divergence, and the prior follows the data.
 
-Both see u + b e, e ~ N(0, I): with b the standard deviation of the noise of y the
-distributions are compared at the resolution at which the data could tell them apart.
-Without it their divergence is infinite where the prior is of low rank. By the data-processing
-inequality it is at most that of u itself.
+Both see u + b e, e ~ N(0, I), where b is the standard deviation of the noise of y: the
+distributions are compared at the resolution at which the data could distinguish them. Without it
+their divergence is infinite if the prior is of low rank. By the data-processing inequality, the
+divergence with noise is at most that of u itself.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
-"""Training of a sparse implicit process by the package's one loop.
+"""Training of a sparse implicit process by the common loop.
 
-What makes it converge: a classifier that is right in its first two moments at every step, the
-KL terms warmed up, α raised from a fifth of its final value, decaying rates, gradients cut to
-their usual size, and an exponential average of the parameters to predict with.
+It converges because the classifier has the right first two moments at every step, the divergence is
+warmed up, α rises from a fifth of its final value, learning rates decay, gradients are clipped to
+their usual size, and predictions use an exponential average of the parameters.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Several fits behind the methods of one estimator: of each target, or from several starts."""
+"""Several fits behind the methods of one estimator: one for each target, or for each network."""
 
 from copy import copy, deepcopy
 from itertools import cycle

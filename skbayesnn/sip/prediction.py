@@ -1,7 +1,7 @@
-"""Predictions of a sparse implicit process (eq. 14), from draws that are fixed once.
+"""Predictions of a sparse implicit process (eq. 14), from fixed draws.
 
-The draws of u, and the networks that the prior's moments are of where training has not kept
-its own, come from one stored seed: every prediction of a fitted model is of the same mixture,
+The draws of u come from one stored seed, and so do the networks for the moments of the prior if
+training has not kept its own. Every prediction of a fitted model therefore uses the same mixture,
 row by row.
 """
 

@@ -1,1 +1,1 @@
-"""The one training loop of UDN, SIP and DWP, and the constructor parameters that they share."""
+"""Training shared by UDN, SIP and DWP: the loop, common parameters, and additions to the papers."""

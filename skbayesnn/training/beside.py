@@ -1,29 +1,31 @@
-"""The part of a Gaussian process in the prediction of networks, and what it takes from them.
+"""Pool networks with a Gaussian process: its mean, width, weight and inputs, from held-out rows.
 
-A process is fitted to the rows that a network is trained on, and both are judged by the rows that
-are held out. Four things follow from the held-out rows of all networks of a pool together.
+A process is fitted to the rows that a network is trained on, and the held-out rows judge both. The
+held-out rows of all networks of a pool together determine four things.
 
-1. The mean. A process often knows better how certain a prediction is, and a network what the mean
-   is, or the other way round. So the process's law is moved, to the mean
+1. The mean. Often the process is better at the spread of a prediction and the network at its mean,
+   or the reverse. The distribution of the process is therefore moved to the mean
 
        m = (1 − r) m_g + r m_n
 
-   for the means m_g of the process and m_n of the network beside it. The pull r has the least mean
-   absolute error.
-2. The width. Where all processes find no noise, their laws are too wide: a function that is
-   smoother than the draws of a process with squared exponential covariance is predicted better than
-   it says. So its variance has a factor of at most one, which makes the rows most probable, where
-   the log of the factor is standard normal a priori.
-3. The part. The density of row i under the pool of the two is
+for the means m_g of the process and m_n of the network. The pull r minimises the mean absolute
+error.
+
+2. The width. If all processes find no noise, they are too wide: they predict a function better than
+   they say if it is smoother than draws of a process with squared exponential covariance. Their
+   variance then has a factor of at most one, which maximises the likelihood of the rows with a
+   standard normal prior on its logarithm.
+
+3. The weight. The density of row i under the pool of the two is
 
        (1 − v) p_i + v g_i
 
-   for the network's density p_i and that of the process so moved, g_i. With a uniform prior of v
-   the part that is predicted with is the mean of v given the rows.
+for the density p_i of the network and g_i of the moved process. The weight used in predictions is
+the posterior mean of v under a uniform prior.
 
-4. The inputs. Where few matter there is a process of those and one of all
-   (:func:`skbayesnn.training.process.processes`). With the uniform prior of v that one is taken
-   with which the rows are more probable.
+4. The inputs. If few inputs matter, there is one process of those and one of all inputs
+   (:func:`skbayesnn.training.process.processes`). The one with the larger likelihood of the rows,
+   averaged over the uniform prior of v, is taken.
 
 Then the process is given all rows. Not in the papers.
 """

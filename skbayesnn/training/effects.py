@@ -1,9 +1,9 @@
-"""What the inputs do, by the means that a network predicts.
+"""Effects of the inputs on the predicted mean of a network.
 
-The effect of an input is how much the predicted mean changes with it, a standard deviation of the
-input, in standard deviations of what the mean leaves unexplained. Networks of unbounded depth scale
-the inputs of later networks of a pool by the effects in earlier ones, from rows that were held out
-(:mod:`skbayesnn.udn.relevance`); rows are as far apart as their means may be
+The effect of an input is how much the predicted mean changes per standard deviation of the input,
+in standard deviations of the residuals. Networks of unbounded depth scale the inputs of later
+networks of a pool by the effects in earlier ones, computed from held-out rows
+(:mod:`skbayesnn.udn.relevance`). Effects also define the distances between rows
 (:mod:`skbayesnn.training.unseen`). Not in the paper.
 """
 

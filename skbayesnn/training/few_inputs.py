@@ -1,15 +1,17 @@
-"""Inputs that matter, found one at a time: a Gaussian process of these alone.
+"""Forward selection of inputs: a Gaussian process that uses only the inputs that matter.
 
-With many inputs the evidence has many local optima in the length scales, and its best one finds
-some use for inputs that have none. So a process begins with no input, and takes in one at a time:
-the one that makes the targets most probable at a moderate length scale, the settings as they are,
-which are then searched for over the inputs taken in so far. It stops where
+With many inputs, the evidence has many local optima in the length scales, and even the best one
+uses some inputs that have no effect. The selection therefore starts without inputs and adds one at
+a time: the one with the largest evidence at a moderate length scale and the current
+hyperparameters. The hyperparameters of the inputs selected so far are then searched again. It stops
+when
 
     log p(y | settings) + log p(settings) − log C(p, k)
 
-grows no more, for k of p inputs: all choices of k inputs are alike a priori, and the best of many
-that do nothing gains the log of their number. The prior of the settings is that of all inputs, of
-which few matter (:func:`skbayesnn.gaussian_process.evidence.relevance_prior`). Not in the papers.
+no longer grows, for k of p inputs: all choices of k inputs are equally probable a priori, and the
+best of many inputs without effect gains the logarithm of their number. The prior of the
+hyperparameters is that for all inputs, of which few matter
+(:func:`skbayesnn.gaussian_process.evidence.relevance_prior`). Not in the papers.
 """
 
 from typing import NamedTuple

@@ -1,9 +1,9 @@
-"""The one training loop: epochs, learning rate, early stopping, best weights, callbacks, guard.
+"""The training loop: epochs, learning rate, early stopping, best parameters, callbacks, divergence.
 
-A model plugs in as a :class:`Trainable`: it runs one epoch of optimiser steps on rows in
-a given order, tells the log densities of its held-out rows, and can save and restore itself.
-:class:`GradientModel` is the simplest way to be one: give a loss with its gradient.
-Nothing here knows what the model is.
+A model plugs in as a :class:`Trainable`: it runs one epoch of optimiser steps on rows in a given
+order, returns the log densities of its held-out rows, and can save and restore itself.
+:class:`GradientModel` is the simplest way to be one: provide a loss and its gradient. Nothing here
+knows what the model is.
 """
 
 from abc import ABC, abstractmethod

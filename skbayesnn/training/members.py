@@ -1,4 +1,4 @@
-"""Fits of the members of one estimator: weights of rows, callbacks, and warnings."""
+"""Fits of the members of one estimator: sample weights, callbacks and warnings."""
 
 import threading
 import warnings

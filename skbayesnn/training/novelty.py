@@ -1,8 +1,8 @@
-"""How far a row is from those that were trained on.
+"""Distances of new rows from the training rows.
 
-A network is as sure of its line beyond the rows, and across a gap between them, as among them. The
-distance to the nearest row, in excess of those that rows have among themselves, tells where another
-law has to speak (:mod:`skbayesnn.training.unseen`). Not in the paper.
+A network is as certain beyond the rows, and in gaps between them, as among them. The distance to
+the nearest training row, minus the usual distance between neighbouring training rows, tells where
+another model has to predict (:mod:`skbayesnn.training.unseen`). Not in the paper.
 """
 
 import numpy as np

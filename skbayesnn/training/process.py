@@ -1,12 +1,12 @@
-"""A Gaussian process beside a network, and how it is learned.
+"""Fit the Gaussian process that is pooled with a network.
 
-An infinitely wide network is a Gaussian process. Where the function is smooth, such a process
-predicts better than networks of a few units, and where it is not it predicts much worse:
-:mod:`skbayesnn.training.beside` decides. It has squared exponential covariance, with a length scale
-for each input, which maximise the evidence with weak priors. With many inputs the evidence finds
-some use for each of them, so where few matter there is a process of those alone, too. The noise is
-Gaussian unless rows that are left out favour a law with tails, skewness or a scale that depends on
-the inputs (:mod:`skbayesnn.gaussian_process.learned_noise`). Not in the papers.
+An infinitely wide network is a Gaussian process. If the function is smooth, such a process predicts
+better than networks of finite width, and otherwise much worse: :mod:`skbayesnn.training.beside`
+decides. It has squared exponential covariance with a length scale for each input, and its
+hyperparameters maximise the evidence with weak priors. With many inputs, the evidence finds some
+use for each of them, so if few matter there is a second process of those alone. The noise is
+Gaussian unless left-out rows favour a distribution with heavy tails, skewness or a scale that
+depends on the inputs (:mod:`skbayesnn.gaussian_process.learned_noise`). Not in the papers.
 """
 
 import numpy as np

@@ -1,6 +1,4 @@
-"""Constructor parameters that all trained estimators share: what they may be, what "auto" means
-for a table of some size, and the rows that are held out.
-"""
+"""Training parameters that all models share: their ranges, the meaning of "auto", held-out rows."""
 
 from dataclasses import dataclass
 from numbers import Integral, Real

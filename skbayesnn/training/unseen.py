@@ -1,17 +1,18 @@
-"""The law of the targets where no row is near: what smooth functions through the rows may do there.
+"""The predictive distribution away from the rows: Gaussian processes averaged over hyperparameters.
 
-Networks that differ in their start alone agree across a gap, since all of them continue what they
-do at its edges by the same kind of lines. So away from the rows another model speaks: a Gaussian
-process with squared exponential covariance, noise, and one length for all inputs, given up to 400
-rows. Its length and its part of noise are not estimated but averaged over, with their posterior
-probabilities on a grid; its variance has an inverse gamma prior and is integrated out. With C the
-correlations of the rows, W their weights and r the noise variance over that of the function,
+Networks that differ only in their starting weights agree across a gap, since all of them continue
+their trend at its edges in the same way. Away from the rows, another model therefore predicts: a
+Gaussian process with squared exponential covariance, noise, and one length scale for all inputs,
+given up to 400 rows. Its length scale and noise ratio are not estimated, but averaged over with
+their posterior probabilities on a grid. Its variance has an inverse gamma prior and is integrated
+out. With C the correlations of the rows, W their weights and r the ratio of the noise variance to
+the variance of the function,
 
-    y = μ + s z,    z ~ N(0, (C + r W⁻¹) τ / (1 + r)),    τ ~ IG(1, 1),
+    y = μ + s z,    z ~ N(0, (C + r W⁻¹) τ / (1 + r)),    τ ~ IG(1, 1).
 
-which for all r needs one eigendecomposition of W^(1/2) C W^(1/2) a length. Rows near each other say
-little of how large a function becomes elsewhere, so a tenth of the probability has 25 times the
-variance of the function. Not in the paper.
+Each length scale needs only one eigendecomposition of W^(1/2) C W^(1/2), which serves all r. Rows
+near each other say little about how large a function becomes elsewhere, so a tenth of the
+probability has 25 times the variance of the function. Not in the paper.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""What the two estimators share: from parameters and arrays to a trained network."""
+"""Shared by the two estimators: from parameters and arrays to trained networks."""
 
 from dataclasses import replace
 

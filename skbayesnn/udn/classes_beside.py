@@ -1,21 +1,22 @@
-"""A Gaussian process for classes beside networks, and its part in their probabilities.
+"""Pool networks with a Gaussian process for classes, with exponents from held-out rows.
 
-The logits of the classes are functions with one squared exponential covariance, which has a length
-scale for each input (:mod:`skbayesnn.gaussian_process.laplace`). The length scales are first those
-of a Gaussian process of the standardised indicators of the classes; from there on these and the
-height maximise Laplace's evidence, with weak priors.
+The logits of the classes are functions with a common squared exponential covariance, which has a
+length scale for each input (:mod:`skbayesnn.gaussian_process.laplace`). The search for the length
+scales starts from those of a Gaussian process for the standardised class indicators. Length scales
+and signal variance then maximise Laplace's evidence, with weak priors.
 
-The process has the settings that the rows of the first network give. Then, for each network of a
-pool, it is given the rows that the network was trained on, and both are judged by the rows that are
-held out. With probabilities p_l by the depths of the network, of weight q_l, and g of the process,
-the class c of a row has probability
+These hyperparameters are learned from the training rows of the first network. For each network of a
+pool, the process is then given the rows that the network was trained on, and the held-out rows
+judge both. With probabilities p_l of the network at depth l, which has the weight q_l, and g of the
+process, class c of a row has the probability
 
     Σ_l q_l p_lc^a g_c^b / Σ_d p_ld^a g_d^b.
 
-The exponents a and b are means given the held-out rows of all networks, where a priori a + b is
-N(1, 0.15²), and the part of b in it uniform. A sum above one says that the two together are more
-certain than each. A mixture (1 − v) p + v g, as regressors have it, is less certain than both,
-where they are right for different reasons. Then the process is given all rows. Not in the papers.
+The exponents a and b are posterior means given the held-out rows of all networks. A priori, a + b
+is N(1, 0.15²) and b / (a + b) is uniform. A sum above one means that the two together are more
+certain than each alone. A mixture (1 − v) p + v g, as in the regressors, would be less certain than
+both, even where they are right for different reasons. Finally, the process is given all rows. Not
+in the papers.
 """
 
 from typing import NamedTuple

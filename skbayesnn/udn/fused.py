@@ -1,7 +1,7 @@
 """The pass through a whole network of dense or residual layers as one kernel.
 
-The same maps as :class:`skbayesnn.udn.layers.DenseLayer` and ``ResidualLayer``; tables are small
-enough for a call a layer to cost as much as its work.
+It computes the same maps as :class:`skbayesnn.udn.layers.DenseLayer` and ``ResidualLayer``. For
+small tables, a call for each layer would cost as much as its work.
 """
 
 from skbayesnn.numerics.jit import kernel

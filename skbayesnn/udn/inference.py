@@ -1,14 +1,14 @@
-"""Variational inference of weights and depth together, as a model to train.
+"""Variational inference of weights and depth together (eq. 7), as a model to train.
 
-Weights take steps of Adam on eq. 7. The depth posterior is not one more parameter for
-Adam: given the value of every depth, eq. 7 in q(ℓ) is a small problem of its own, and q
-is moved towards its solution on running averages of the values. The depth found thus
-depends on the data and not on how many steps were taken.
+Weights take steps of Adam on eq. 7. The depth posterior is not another parameter for Adam: given
+the value of each depth, eq. 7 is a small problem in q(ℓ), and q is moved towards its solution on
+running averages of the values. The depth found therefore depends on the data and not on the number
+of steps.
 
-One depth more than q(ℓ) supports, and at least five, are always in training: their values
-are measured rather than guessed, while their weight in the gradients of the layers that
-they share is a hundredth of the last depth's. The support grows into them when that
-pays, also where a shallow network has learned nothing yet.
+One depth more than q(ℓ) supports, and at least five, are always trained. Their values are thus
+measured and not guessed, while in the layers that they share their gradients have a hundredth of
+the weight of the last depth. The support grows when this pays, even if a shallow network has
+learned nothing yet.
 """
 
 import numpy as np

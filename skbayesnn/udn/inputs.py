@@ -1,11 +1,11 @@
-"""The scale of the inputs, learned from some rows and applied to any.
+"""Scaling of the inputs of a network: standardised values, normal scores, and sines and cosines.
 
-Normal scores are the quantiles of a normal law at the ranks of a column. Between the values that
-were seen they are interpolated, beyond them continued by a line, so that far inputs stay far.
-Of few rows they would bend a smooth function by the chance spacing of the rows, and they close
-gaps in the inputs: columns of small tables are standardised, unless tails would squeeze the rest.
-What a network is given levels off beyond the rows: its lines go on for a quarter of a deviation.
-Not in the paper.
+Normal scores are the normal quantiles of the ranks of a column. They are interpolated between the
+values seen in training, and extrapolated linearly beyond them, so that distant inputs stay distant.
+For few rows they would bend a smooth function by the chance spacing of the rows, and they close
+gaps in the inputs. Columns of small tables are therefore standardised, unless heavy tails would
+compress the remaining values. What a network receives levels off beyond the rows, a quarter of a
+standard deviation outside. Not in the paper.
 """
 
 import numpy as np

@@ -1,18 +1,18 @@
-"""Laws of the target given what a head says, on the side of numpy.
+"""Distributions of the target given the output of a head (numpy part).
 
-A head is affine, with one or more columns a target, and has parameters that all rows share. For
-each target the columns of a regression head are
+A head is affine, with one or more columns for each target, and has parameters that all rows share.
+For each target, the columns of a regression head are
 
 - "gaussian": the mean;
 - "student_t": the location and a log scale; shared, the degrees of freedom;
 - "mixture": for each component a logit, an offset and a log scale, and one location to which
-  the offsets are added; "heteroscedastic" is the mixture of one.
+  the offsets are added; "heteroscedastic" is the mixture with one component.
 
-What rows share begins with a log variance for each target, the noise. It is the variance of the
-Gaussian, and in the other laws is added to that of every row and component: what the network
-does not know of the function, beside the noise that depends on the inputs. A thousandth of the
-target's spread is always added besides (``LEAST_VARIANCE``): where targets repeat exactly, the
-density of a mixture has no bound without it. The gradients are in
+The first shared parameters are a log variance for each target, the noise. It is the variance of
+"gaussian", and in the other distributions it is added to the variance of every row and component.
+It stands for what the network does not know of the function, in addition to the noise that depends
+on the inputs. A thousandth of the target's spread is always added (``LEAST_VARIANCE``): otherwise
+the density of a mixture would have no bound if targets repeat exactly. The gradients are in
 :mod:`skbayesnn.udn.adjoints`.
 """
 

@@ -1,4 +1,4 @@
-"""The network's parameters and scratch: blocks made on demand, outputs of every depth."""
+"""Parameters and scratch arrays of a network, created on demand, and outputs at every depth."""
 
 from itertools import pairwise
 from math import prod

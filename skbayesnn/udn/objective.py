@@ -1,14 +1,14 @@
-"""The evidence lower bound of eq. 7 and its gradient, fused: one pass up, one pass down.
+"""The evidence lower bound of eq. 7 and its gradient, in one pass up and one pass down.
 
 Per row of data the loss is
 
     −ELBO/n = Σ_ℓ q_ℓ [ −mean log p(y | Ω_ℓ(x)) + R_ℓ/n − (log p(ℓ) − log q_ℓ)/n ],
 
-R_ℓ the divergence of layers 1 to ℓ and of head ℓ from the prior, with first-order
-expectations at the mean. So layer k is shrunk with weight P_q(ℓ ≥ k). Everything that
-head ℓ meets carries the factor q_ℓ; the head's own step drops it (each head maximises
-its own depth's value, whose maximiser is the same), so that heads of little probability
-keep up with the layers below them.
+where R_ℓ is the divergence of layers 1 to ℓ and of head ℓ from the prior, with first-order
+expectations at the mean. Layer k is therefore shrunk with weight P_q(ℓ ≥ k). All gradients through
+head ℓ carry the factor q_ℓ. The step of the head itself drops it: each head maximises the value of
+its own depth, which has the same maximiser, so heads of low probability keep up with the layers
+below them.
 """
 
 import numpy as np

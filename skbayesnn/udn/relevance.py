@@ -1,14 +1,14 @@
-"""Which inputs matter to a network of a pool, by what they do in those that were trained before it.
+"""Input scales of a network in a pool, from the effects of the inputs in earlier networks.
 
-With e² the mean square of an input's effect (:mod:`skbayesnn.training.effects`) over the networks
-so far, what a normalised input is multiplied by is
+Let e² be the mean square of an input's effect (:mod:`skbayesnn.training.effects`) over the networks
+so far, and n the number of rows. The normalised input is multiplied by
 
     e² / (e² + 64 / n),
 
-over the largest, for n rows: an input that does nothing has an effect of some multiple of n^(−1/2)
-by chance, and is all but taken away; where there is little noise, small effects count in full.
-Gradients alone do not take inputs away: steps of Adam are as large for all of them. Not in the
-paper.
+divided by the largest of these factors. By chance, an input without effect has an effect of some
+multiple of n^(−1/2), so it is nearly removed; if there is little noise, small effects count in
+full. Gradients alone do not remove inputs, because steps of Adam have the same size for all of
+them. Not in the paper.
 """
 
 import numpy as np
