@@ -77,7 +77,7 @@ def named_members(given, seed, reserved=()):
         )
     if any("__" in name or name in reserved for name in names):
         raise InvalidParameterError(
-            "The names in 'estimators' must have no '__' and not be those of parameters of the "
+            "The names in 'estimators' must not contain '__' or be the name of a parameter of the "
             f"stack. Got {names!r} instead."
         )
     seeds = np.random.RandomState(seed).randint(2**31 - 1, size=len(given))

@@ -210,7 +210,7 @@ def test_wrong_adjoints_are_found():
 @pytest.mark.parametrize(
     ("generator", "message"),
     [
-        (lambda number, shape, width: None, "no skbayesnn.udn.Layer"),
+        (lambda number, shape, width: None, "not a skbayesnn.udn.Layer"),
         (lambda number: None, "does not work"),
         (ConvolutionalLayers(), "needs? 'image_shape'"),
     ],
