@@ -371,7 +371,7 @@ def test_weights_of_rows_count_in_the_fits_and_in_the_score():
         ({"estimators": [("a", "drop")]}, "'estimators' parameter .* at least one"),
         ({"estimators": Ridge()}, "'estimators' parameter"),
         ({"estimators": [("a__b", Ridge())]}, "must not contain '__'"),
-        ({"estimators": [("cv", Ridge())]}, "not be those of parameters of the stack"),
+        ({"estimators": [("cv", Ridge())]}, "be the name of a parameter of the stack"),
         ({"objective": "mse"}, "'objective' parameter"),
         ({"cv": []}, "'cv' parameter .* a fold with rows"),
         ({"cv": [([0, 1], [2]), ([0], [2])]}, "no row into two test folds"),
