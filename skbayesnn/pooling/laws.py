@@ -102,21 +102,27 @@ class ErrorLaw:
     ----------
     predictions, errors : ndarray of shape (n_samples,)
         Of rows held out.
+    weights : ndarray of shape (n_samples,) or None, default=None
+        How many rows each stands for; None for one.
     """
 
-    def __init__(self, predictions, errors):
+    def __init__(self, predictions, errors, weights=None):
+        weights = np.ones(len(errors)) if weights is None else weights
         order = np.argsort(predictions, kind="stable")
         n_groups = max(1, min(_GROUPS, len(order) // _ROWS_A_GROUP))
         groups = np.array_split(order, n_groups)
-        knots = np.array([predictions[rows].mean() for rows in groups])
-        scales = np.array([np.abs(errors[rows]).mean() for rows in groups])
+        shares = [weights[rows] / weights[rows].sum() for rows in groups]
+        knots = [share @ predictions[rows] for share, rows in zip(shares, groups, strict=True)]
+        scales = [share @ np.abs(errors[rows]) for share, rows in zip(shares, groups, strict=True)]
         # Equal predictions that fill several groups have one scale.
         self.knots, place = np.unique(knots, return_inverse=True)
         self.scales = np.bincount(place, weights=scales) / np.bincount(place)
         self.scales = np.maximum(self.scales, np.finfo(float).tiny)
         own = np.interp(predictions, self.knots, self.scales)
-        self.quantiles = np.quantile(errors / own, LEVELS)
-        self.n_errors = len(errors)
+        # Of numpy's kinds of quantiles the one that knows weights.
+        known = {"weights": weights, "method": "inverted_cdf"}
+        self.quantiles = np.quantile(errors / own, LEVELS, **known)
+        self.n_errors = weights.sum()
 
     def values(self, predictions):
         """Quantiles at :data:`LEVELS` given predictions, (n_samples, 100)."""

@@ -132,7 +132,7 @@ def are_points(folds):
     return isinstance(folds[0].values, np.ndarray)
 
 
-def error_law(folds, tests, y, without=None):
+def error_law(folds, tests, y, weights=None, without=None):
     """The law of a point regressor's errors, perhaps without those of the rows that it judges.
 
     Parameters
@@ -141,33 +141,45 @@ def error_law(folds, tests, y, without=None):
     tests : list of ndarray of int
         Test rows of each fold.
     y : ndarray of shape (n_samples,)
+    weights : ndarray of shape (n_samples,) or None, default=None
     without : int or None, default=None
         Number of a fold to leave out.
     """
     chosen = [f for f in range(len(folds)) if f != without]
     predictions = np.concatenate([folds[f].values for f in chosen])
-    return ErrorLaw(predictions, y[np.concatenate([tests[f] for f in chosen])] - predictions)
+    rows = np.concatenate([tests[f] for f in chosen])
+    return ErrorLaw(predictions, y[rows] - predictions, take_rows(weights, rows))
 
 
-def mixtures_of(folds, tests, y):
+def mixtures_of(folds, tests, y, weights=None):
     """One mixture a fold; points become distributions by the errors in the other folds.
 
     With a single fold the two halves of its rows judge each other.
+
+    Raises
+    ------
+    ValueError
+        The only fold has a single row to test, so that there is no other error.
     """
     if not are_points(folds):
         return [fold.values for fold in folds], tests
     if len(folds) == 1:
         only, rows = folds[0], tests[0]
+        if len(rows) < 2:
+            raise ValueError(
+                "a regressor that predicts points alone needs two test rows at least, by whose "
+                "errors it is judged: let 'cv' have more"
+            )
         folds = [only._replace(values=only.values[half::2]) for half in (0, 1)]
         tests = [rows[half::2] for half in (0, 1)]
-    laws = [error_law(folds, tests, y, without=f) for f in range(len(folds))]
+    laws = [error_law(folds, tests, y, weights, without=f) for f in range(len(folds))]
     return [
         fold.spread.smooth(law.values(fold.values), law.n_errors)
         for fold, law in zip(folds, laws, strict=True)
     ], tests
 
 
-def log_densities_of(folds, tests, y):
+def log_densities_of(folds, tests, y, weights=None):
     """Log density of every row under one member, NaN for rows in no test fold.
 
     Raises
@@ -181,14 +193,14 @@ def log_densities_of(folds, tests, y):
         if isinstance(fold.values, Exception):
             raise fold.values
     out = np.full(len(y), np.nan)
-    for mixture, rows in zip(*mixtures_of(folds, tests, y), strict=True):
+    for mixture, rows in zip(*mixtures_of(folds, tests, y, weights), strict=True):
         out[rows] = mixture.logpdf(y[rows])
         if not np.isfinite(out[rows]).all():
             raise ValueError("the log density of a row is not finite: a predicted spread is zero")
     return out
 
 
-def mixtures_by_fold(members, tests, y):
+def mixtures_by_fold(members, tests, y, weights=None):
     """What all members predict, fold by fold.
 
     Parameters
@@ -197,13 +209,14 @@ def mixtures_by_fold(members, tests, y):
     tests : list of ndarray of int
         Test rows of each fold.
     y : ndarray of shape (n_samples,)
+    weights : ndarray of shape (n_samples,) or None, default=None
 
     Returns
     -------
     folds : list of (list of PredictiveMixture, ndarray of int)
         A mixture of each member, and the rows. A single fold is halved if a member needs that.
     """
-    by_member = [mixtures_of(folds, tests, y) for folds in members]
+    by_member = [mixtures_of(folds, tests, y, weights) for folds in members]
     finest = max((rows for _, rows in by_member), key=len)
     return [
         (
@@ -220,7 +233,7 @@ def mixtures_by_fold(members, tests, y):
 def pooled_crps_matrix(members, tests, y, weights):
     """The matrix of :func:`~skbayesnn.pooling.weights.crps_matrix` over the rows of all folds."""
     total, matrix = 0.0, 0.0
-    for mixtures, rows in mixtures_by_fold(members, tests, y):
+    for mixtures, rows in mixtures_by_fold(members, tests, y, weights):
         row_weights = np.ones(len(rows)) if weights is None else weights[rows]
         matrix = matrix + row_weights.sum() * crps_matrix(mixtures, y[rows], row_weights)
         total += row_weights.sum()

@@ -292,7 +292,7 @@ class StackingDistributionRegressor(
         folds = self._fit_to_folds(members, splits, X, y, weights, root)
         said = [[fold.said for fold in of_member] for of_member in folds]
         self.failures_ = {}
-        used = self._leave_out(self._judge(folds, tests, y), range(len(members)))
+        used = self._leave_out(self._judge(folds, tests, y, weights), range(len(members)))
         used = self._weigh(used, folds, tests, X, y, weights)
         fitted, spread = {}, None
         if self.refit:
@@ -308,11 +308,12 @@ class StackingDistributionRegressor(
         report_warnings(self.names_, said)
         self.spread_factor_ = 1.0
         if self.adjust_spread and self.objective == "log_score":
-            held_out = mixtures_by_fold([folds[k] for k in used], tests, y)
+            held_out = mixtures_by_fold([folds[k] for k in used], tests, y, weights)
             self.spread_factor_ = self._spread_of(held_out, used, X, y, weights)
         self._laws = []
         for k in used:
-            errors = error_law(folds[k], tests, y) if are_points(folds[k]) else None
+            points = are_points(folds[k])
+            errors = error_law(folds[k], tests, y, weights) if points else None
             fits = [(fitted[k], spread)] if self.refit else [f[1:3][::-1] for f in folds[k]]
             self._laws.append([MemberLaw(*fit, errors) for fit in fits])
         self.estimators_ = [[law.member for law in of_member] for of_member in self._laws]
@@ -348,12 +349,12 @@ class StackingDistributionRegressor(
         results = run_longest_first(predict_fold, tasks, costs, self.n_jobs)
         return [results[begin : begin + n] for begin in range(0, len(results), n)]
 
-    def _judge(self, folds, tests, y):
+    def _judge(self, folds, tests, y, weights):
         """Set the log densities of all members, and return the errors of those that have none."""
         failed, self.cv_log_densities_ = {}, np.full((len(folds), len(y)), np.nan)
         for k, of_member in enumerate(folds):
             try:
-                self.cv_log_densities_[k] = log_densities_of(of_member, tests, y)
+                self.cv_log_densities_[k] = log_densities_of(of_member, tests, y, weights)
             except Exception as error:  # whatever a member fails with
                 failed[k] = error
         return failed

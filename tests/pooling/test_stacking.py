@@ -146,6 +146,36 @@ def test_errors_that_grow_with_the_prediction_are_followed():
     np.testing.assert_allclose(errors, points * stats.t.ppf(LEVELS[[5, 94]], 5), rtol=0.15)
 
 
+def test_errors_of_weighted_rows_count_as_often():
+    """Of one group of rows: with more groups, repeated rows move the borders between them."""
+    rng = np.random.default_rng(0)
+    predictions, errors = rng.normal(size=(2, 30))
+    counts = rng.integers(1, 4, 30)[:15]
+    law = ErrorLaw(predictions[:15], errors[:15], counts.astype(float))
+    copied = ErrorLaw(np.repeat(predictions[:15], counts), np.repeat(errors[:15], counts))
+    assert law.n_errors == copied.n_errors
+    np.testing.assert_allclose(law.values(predictions), copied.values(predictions), rtol=1e-12)
+
+
+def test_rows_of_little_weight_do_not_widen_a_point_regressor():
+    X, y = data(400)
+    few = np.arange(400) % 4 == 0
+    y = y + np.where(few, 50.0, 0.0) * np.random.default_rng(1).normal(size=400)
+    weights = np.where(few, 1e-6, 1.0)
+    members = [("ols", LinearRegression())]
+    stack = StackingDistributionRegressor(members, random_state=0).fit(X, y, weights)
+    # The noise of the others is 0.3.
+    assert stack.predict(X, return_std=True)[1].max() < 0.5
+
+
+def test_a_single_test_row_cannot_judge_points():
+    X, y = data(20)
+    cv = [(np.arange(19), np.array([19]))]
+    stack = StackingDistributionRegressor([("ols", LinearRegression())], cv=cv, random_state=0)
+    with pytest.raises(ValueError, match="two test rows at least"):
+        stack.fit(X, y)
+
+
 @pytest.mark.parametrize(
     ("member", "kind"),
     [
