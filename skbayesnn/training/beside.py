@@ -8,8 +8,8 @@ held-out rows of all networks of a pool together determine four things.
 
        m = (1 − r) m_g + r m_n
 
-for the means m_g of the process and m_n of the network. The pull r minimises the mean absolute
-error.
+   for the means m_g of the process and m_n of the network. The pull r minimises the mean absolute
+   error.
 
 2. The width. If all processes find no noise, they are too wide: they predict a function better than
    they say if it is smoother than draws of a process with squared exponential covariance. Their
@@ -20,8 +20,8 @@ error.
 
        (1 − v) p_i + v g_i
 
-for the density p_i of the network and g_i of the moved process. The weight used in predictions is
-the posterior mean of v under a uniform prior.
+   for the density p_i of the network and g_i of the moved process. The weight used in predictions
+   is the posterior mean of v under a uniform prior.
 
 4. The inputs. If few inputs matter, there is one process of those and one of all inputs
    (:func:`skbayesnn.training.process.processes`). The one with the larger likelihood of the rows,
