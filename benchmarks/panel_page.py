@@ -73,10 +73,11 @@ the limits that ``benchmarks/panel_report.py`` sets, for example that 90 % inter
 
 On "gap" and "beyond" all test rows of a table depend on one draw of a function where no row is, so
 that intervals of one table cover nearly all of them or far too few. Over twelve further tables of
-200 to 500 rows (seeds 511 to 522, not looked at), 90 % intervals of our four models covered 0.94 to
-0.95 on average in gaps and 0.94 to 0.97 beyond the rows, with 0.59 and 0.67 on the worst tables;
-those of the Gaussian process covered 0.88 and 0.83, and 0.42 and 0.44. The mean log density was
-0.49 to 0.53 below the truth in gaps (Gaussian process 0.45), and 0.95 to 1.00 beyond (0.99).
+200 to 500 rows (not looked at; the same command with ``--seed 511 512 … 522 --sizes medium
+--problems gap beyond``), 90 % intervals of our four models covered 0.94 to 0.95 on average in gaps
+and 0.94 to 0.97 beyond the rows, with 0.59 and 0.67 on the worst tables; those of the Gaussian
+process covered 0.88 and 0.83, and 0.42 and 0.44 on the worst. The mean log density was 0.49 to 0.53
+below the truth in gaps (Gaussian process 0.45), and 0.95 to 1.00 beyond (0.99).
 
 """
 

@@ -48,8 +48,6 @@ class Expected:
 class Gaussian:
     """Normal noise of one variance a target; its means are in closed form."""
 
-    n_steps = 1
-    """From anywhere to the best pseudo-observations."""
     n_noise_rows = None
     """Every row has random numbers of its own in a step of training."""
 
@@ -116,8 +114,6 @@ class Softmax:
 
     offsets: tuple = ()
 
-    n_steps: ClassVar = 3
-    """From pseudo-observations that are nearly the best to the best."""
     n_noise_rows: ClassVar = 1
     """All rows share random numbers, so that a row of weight k is k equal rows to the last bit but
     for rounding. The bound is a mean over each row's own law, which sharing leaves as it is."""

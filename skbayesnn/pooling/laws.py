@@ -119,9 +119,9 @@ class ErrorLaw:
         self.scales = np.bincount(place, weights=scales) / np.bincount(place)
         self.scales = np.maximum(self.scales, np.finfo(float).tiny)
         own = np.interp(predictions, self.knots, self.scales)
-        # Of numpy's kinds of quantiles the one that knows weights.
-        known = {"weights": weights, "method": "inverted_cdf"}
-        self.quantiles = np.quantile(errors / own, LEVELS, **known)
+        # Of numpy's kinds of quantiles, this one takes weights.
+        scaled = errors / own
+        self.quantiles = np.quantile(scaled, LEVELS, weights=weights, method="inverted_cdf")
         self.n_errors = weights.sum()
 
     def values(self, predictions):
