@@ -230,6 +230,23 @@ class StableNNRegressorCV(
         shared = {name: getattr(self, name) for name in names - {"random_state"}}
         return estimator_class(**{**shared, "random_state": seed, **parameters})
 
+    def _splits(self, X, y, rows, seed, metadata):
+        """Pairs of training and test rows; `rows` are those whose weight is not zero."""
+        folds = KFold(5, shuffle=True, random_state=seed) if self.cv is None else self.cv
+        if self.cv is None or isinstance(self.cv, Integral):
+            # Rows without weight are not there: a fold of them alone would have no score.
+            of_rows = {name: take_rows(values, rows) for name, values in metadata.items()}
+            splits = check_cv(folds, classifier=False).split(rows, **of_rows)
+            splits = [(rows[train], rows[test]) for train, test in splits]
+        else:  # its numbers are those of all rows
+            splits = list(check_cv(folds, y, classifier=False).split(X, y, **metadata))
+        if not splits:
+            raise InvalidParameterError(
+                "The 'cv' parameter of StableNNRegressorCV must give at least one fold. Got "
+                f"{self.cv!r} instead."
+            )
+        return splits
+
     def _scorer(self):
         default = crps_scorer.set_score_request(sample_weight=True)
         if not (self.scoring is None or isinstance(self.scoring, str) or callable(self.scoring)):
@@ -313,20 +330,7 @@ class StableNNRegressorCV(
             self._member(StableNNRegressor, seed, **candidate)._check_parameters()
         scorer = self._scorer()
         to_splitter, to_scorer = routed(self, scorer, sample_weight, groups)
-        folds = KFold(5, shuffle=True, random_state=seed) if self.cv is None else self.cv
-        if self.cv is None or isinstance(self.cv, Integral):
-            # Rows without weight are not there: a fold of them alone would have no score.
-            rows = np.arange(len(table))[weighted]
-            of_rows = {name: take_rows(values, rows) for name, values in to_splitter.items()}
-            splits = check_cv(folds, classifier=False).split(rows, **of_rows)
-            splits = [(rows[train], rows[test]) for train, test in splits]
-        else:  # its numbers are those of all rows
-            splits = list(check_cv(folds, y, classifier=False).split(X, y, **to_splitter))
-        if not splits:
-            raise InvalidParameterError(
-                "The 'cv' parameter of StableNNRegressorCV must give at least one fold. Got "
-                f"{self.cv!r} instead."
-            )
+        splits = self._splits(X, y, np.arange(len(table))[weighted], seed, to_splitter)
         # Decided on all rows: folds of fewer rows would be allowed what the refit is not.
         kind = kind_of_cells(self, table[weighted])
         member = self._member(GridMember, seed, n_jobs=1, cells=kind)
@@ -360,23 +364,8 @@ class StableNNRegressorCV(
             for (candidate, fold), context in zip(tasks, contexts, strict=True)
         )
         search.call_on_fit_task_end(estimator=self)
-        *out, errors = zip(*out, strict=True)
-        warn_of_failures([error for error in errors if error])
-        out = np.array(out, dtype=float).T.reshape(len(candidates), len(splits), 5)
-        self.cv_results_ = results_table(candidates, out)
+        self._choose(candidates, out, len(splits))
         self.n_splits_, self.scorer_ = len(splits), scorer
-        self.best_index_ = best_index(self.cv_results_, errors)
-        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
-        self.best_params_ = candidates[self.best_index_]
-        self.alpha_, self.nu_ = self.best_params_["alpha"], self.best_params_["nu"]
-        n_unconverged = int((out[..., -1] == 0.0).sum())
-        if n_unconverged:
-            warn_user(
-                f"In {n_unconverged} of {len(tasks)} fits of the grid the chains may not have "
-                "converged; their scores are noisy. Increase n_warmup and thin, or look at "
-                "cv_results_['max_r_hat'].",
-                ConvergenceWarning,
-            )
 
         refit = root.subcontext(task_name="refit-with-best-params")
         best = self._member(StableNNRegressor, seed, **self.best_params_)
@@ -386,6 +375,25 @@ class StableNNRegressorCV(
         refit.call_on_fit_task_end(estimator=self, X=X, y=y)
         root.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
+
+    def _choose(self, candidates, evaluations, n_splits):
+        """Set the results of the search from one tuple for each candidate and fold."""
+        *scores, errors = zip(*evaluations, strict=True)
+        warn_of_failures([error for error in errors if error])
+        scores = np.array(scores, dtype=float).T.reshape(len(candidates), n_splits, 5)
+        self.cv_results_ = results_table(candidates, scores)
+        self.best_index_ = best_index(self.cv_results_, errors)
+        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+        self.best_params_ = candidates[self.best_index_]
+        self.alpha_, self.nu_ = self.best_params_["alpha"], self.best_params_["nu"]
+        n_unconverged = int((scores[..., -1] == 0.0).sum())
+        if n_unconverged:
+            warn_user(
+                f"In {n_unconverged} of {len(evaluations)} fits of the grid the chains may not "
+                "have converged; their scores are noisy. Increase n_warmup and thin, or look at "
+                "cv_results_['max_r_hat'].",
+                ConvergenceWarning,
+            )
 
     def _refitted(self, X):
         """The refitted network, for rows that are like those of the fit."""
