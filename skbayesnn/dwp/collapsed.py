@@ -1,24 +1,24 @@
-"""The objective with the output process collapsed: the evidence of the rows given their features.
+"""The objective with the output process integrated out: the evidence of the rows given features.
 
-Given the features of the rows after the last hidden layer, the function is a Gaussian
-process, and with Gaussian noise its log evidence needs no approximate posterior. What
-training raises is
+Given the features of the rows after the last hidden layer, the function is a Gaussian process, and
+with Gaussian noise its log evidence needs no approximate posterior. Training maximises
 
     E[log N(y; 0, K(F) + σ² I)] − Σ_ℓ KL(Q(G_ℓ | G_ℓ₋₁) ‖ P(G_ℓ | G_ℓ₋₁)),
 
-the expectation over draws of the hidden layers. It is at least the bound of
-:mod:`skbayesnn.dwp.objective`, which has the best Gaussian of P points in place of the
-exact posterior, and costs the cube of the number of rows. For many rows, the evidence has
-a bound through some of them, which costs a row the square of their number.
+where the expectation is over draws of the hidden layers. This is at least the bound of
+:mod:`skbayesnn.dwp.objective`, which replaces the exact posterior by the best Gaussian of P points.
+Its cost grows with the cube of the number of rows. With many rows, a lower bound of the evidence
+summarises them by some rows; its cost per row grows with the square of their number.
 
-Rows of a draw share the standard normal numbers of their features' conditional distribution
-(``Noise.rows`` of one row): a draw is a smooth map from inputs to features, the same for
-training and new rows. Each row alone has the distribution of Algorithm 1 of the paper; the
-correlation among rows given the inducing points is one instead of the kernel's. So with hidden
-layers this is no bound of the evidence of the paper's model: it bounds that of another, in which
-features are a smooth map given those of the inducing points, which are parameters of that model.
-``tests/dwp/test_bounds.py`` has three rows where it is above the paper's evidence; the objective
-of :mod:`skbayesnn.dwp.objective`, a sum over rows, needs the marginals alone and stays below.
+In a draw, all rows share the standard normal numbers of the conditional distribution of their
+features (``Noise.rows`` of one row). A draw is thus a smooth map from inputs to features, the same
+for training rows and new rows. Each single row has the distribution of Algorithm 1 of the paper,
+but the correlation between rows given the inducing points is one instead of that of the kernel.
+With hidden layers, this objective is therefore not a bound of the evidence of the paper's model. It
+bounds the evidence of another model, in which the features are a smooth map given those of the
+inducing points, which are parameters of that model. ``tests/dwp/test_bounds.py`` has three rows for
+which it exceeds the paper's evidence. The objective of :mod:`skbayesnn.dwp.objective`, a sum over
+rows, needs only the marginals and remains a bound.
 """
 
 from functools import reduce
@@ -38,19 +38,20 @@ from skbayesnn.gaussian_process.kernels import (
 from skbayesnn.numerics.workers import ALONE
 
 SPARSE_JITTER = 1e-6
-"""On the diagonal of the points' covariance, as a part of it."""
+"""Jitter on the diagonal of the covariance of the summarising points, relative to the diagonal."""
 SINGLE_NOISE = 1e-3
-"""Noise variance, over the height, from which on rows in several chunks are whitened in single
-precision: this errs by about a ten thousandth of the height's root, beside which noise is large."""
+"""Noise variance relative to the signal variance ("height") from which rows in several chunks are
+whitened in single precision. The error is about 1e-4 of the standard deviation of the function,
+which is small compared with such noise."""
 
 
 def row_precision(n_chunks, log_height, log_noise):
-    """Precision of what is computed of rows through some of them.
+    """Floating-point precision for computations on rows that others summarise.
 
     Parameters
     ----------
     n_chunks : int
-        Of the rows.
+        Number of chunks of the rows.
     log_height : float
     log_noise : ndarray of shape (n_targets,)
 
@@ -63,14 +64,15 @@ def row_precision(n_chunks, log_height, log_noise):
 
 
 def sparse_evidence(features, Y, weights, points, log_height, log_noise, workers=ALONE):
-    """Lower bound of the evidence through some of the rows (Titsias, 2009), with its gradients.
+    """Lower bound of the evidence, with summarising rows (Titsias, 2009), and its gradients.
 
-    With L L' the covariance of the points, A = L⁻¹ K_mn K_nm L⁻¹' and B = A + σ² I,
+    Let L L' be the covariance of the summarising points, A = L⁻¹ K_mn K_nm L⁻¹' and B = A + σ² I.
+    Then
 
         log N(y; 0, K_nm K_mm⁻¹ K_mn + σ² I) − tr(K_nn − K_nm K_mm⁻¹ K_mn) / 2σ²
 
-    takes the m x m matrices A and B alone. With all rows as points it is the evidence.
-    A row of weight w enters every sum over rows w times.
+    needs only the m × m matrices A and B. If all rows are points, it is the evidence. A row of
+    weight w enters every sum over rows w times.
 
     Parameters
     ----------
@@ -79,7 +81,7 @@ def sparse_evidence(features, Y, weights, points, log_height, log_noise, workers
     Y : ndarray of shape (n, n_targets)
     weights : ndarray of shape (n,)
     points : ndarray of shape (m,) of int
-        Rows that stand for the others.
+        Indices of the rows that summarise the others.
     log_height : float
     log_noise : ndarray of shape (n_targets,)
         Log noise variances.
@@ -89,7 +91,7 @@ def sparse_evidence(features, Y, weights, points, log_height, log_noise, workers
     Returns
     -------
     loss, d_features, d_log_height, d_log_noise, n_failures
-        As :func:`evidence`.
+        See :func:`skbayesnn.gaussian_process.evidence.evidence`.
     """
     n, n_targets = weights.sum(), Y.shape[1]
     m, height = len(points), np.exp(log_height)
@@ -115,8 +117,9 @@ def sparse_evidence(features, Y, weights, points, log_height, log_noise, workers
     products, totals = (reduce(add, each) for each in sums)
     rest = n * height - products.trace()
     loss, d_height, d_log_noise = 0.5 * n * n_targets * LOG_2PI, 0.0, np.empty(n_targets)
-    # In the whitened rows W (each times the root of its weight) the gradient is W d_whitened +
-    # Y d_totals', and K_nm = W L'. The product of d_whitened and A needs none: A = B − σ² I.
+    # With respect to the whitened rows W (each times the root of its weight), the gradient is W
+    # d_whitened + Y d_totals', and K_nm = W L'. A = B − σ² I avoids the product of d_whitened and
+    # A.
     d_whitened, d_totals = np.zeros((m, m)), np.empty((m, n_targets))
     d_inner = np.zeros((m, m))
     for t in range(n_targets):
@@ -141,7 +144,7 @@ def sparse_evidence(features, Y, weights, points, log_height, log_noise, workers
         d_height += 0.5 * n / noise
         d_log_noise[t] = 0.5 * (noise * inv_regular.trace() + b @ b + n - m)
         d_log_noise[t] -= 0.5 * (squares + rest) / noise
-    # Symmetric matrices: their rows times L⁻¹ are what is wanted, or its transpose.
+    # Symmetric matrices: their rows times L⁻¹, or the transpose of this, are needed.
     d_factor = -multiply_lower(inv, d_inner, transposed=True).T
     outer = multiply_lower(inv, d_whitened, transposed=True)
     d_totals = d_totals.T @ inv
@@ -180,33 +183,33 @@ def collapsed_loss_and_gradient(
     points=None,
     workers=ALONE,
 ):
-    """Minus the objective a row, with its gradient.
+    """Negative objective per row, and its gradient.
 
     Parameters
     ----------
     sizes : LayerSizes
     theta : ndarray of shape (n_parameters,)
-        The pseudo-observations of the output (``root``, ``values``) play no part.
+        The pseudo-observations of the output (``root``, ``values``) are not used.
     X, Y : ndarray of shapes (n, n_inputs) and (n, n_targets)
     weights : ndarray of shape (n,)
-        How many rows each stands for.
+        Number of rows that each row stands for.
     noise : Noise
-        Of one row, which all rows share.
+        Random numbers of a single row, which all rows share.
     prior_weight : float, default=1.0
-        Factor on the divergences, in the gradient alone.
+        Factor on the divergences, only in the gradient.
     n_total : float, optional
-        Rows that the divergences are weighed against; by default the sum of the weights.
+        Number of rows by which the divergences are divided; by default the sum of the weights.
     points : ndarray of shape (m,) of int, optional
-        Rows through which the output sees the others; by default it is exact.
+        Indices of rows that summarise the others in the output; by default it is exact.
     workers : Workers, default=ALONE
-        Threads that share the draws, or the rows of the only one.
+        Threads that share the draws, or the rows of a single draw.
 
     Returns
     -------
     loss : float
     gradient : ndarray of shape (n_parameters,)
     n_failures : int
-        Factorisations that needed more jitter.
+        Number of factorisations that needed more jitter.
     """
     a, p = sizes, sizes.views(theta)
     run = Pass(a, p, X, noise, workers)

@@ -1,6 +1,6 @@
-"""What rows that come again say of new rows with the same inputs.
+"""Predictions for new rows whose inputs equal those of a training row, if the table has copies.
 
-How many they count as is :mod:`skbayesnn.numerics.copies`. Not in the paper.
+:mod:`skbayesnn.numerics.copies` determines how many rows the copies count as. Not in the paper.
 """
 
 import numpy as np
@@ -9,18 +9,19 @@ from skbayesnn.numerics.rounding import rounding_variance
 from skbayesnn.predictive import PredictiveMixture, linear_pool
 
 NARROW = 0.01
-"""Variance of a copy's target, as a part of the noise variance, if targets are not rounded."""
+"""Variance of the target of a copy, relative to the noise variance, if targets are not rounded."""
 
 
 class KnownRows:
-    """The targets of rows whose inputs are those of a row that was trained on.
+    """Targets of training rows, for new rows with the same inputs.
 
     Parameters
     ----------
     X, Y : ndarray of shapes (n, n_inputs) and (n, n_targets)
-        Standardised. Where rows with the same inputs have different targets, none is known.
+        Standardised. Inputs that occur in several training rows with different targets are left
+        out.
     chance : float
-        That a row has the target of the row with its inputs.
+        Probability that a new row has the target of the training row with its inputs.
     noise : ndarray of shape (n_targets,)
         Noise variances.
     """
@@ -37,7 +38,7 @@ class KnownRows:
         return {**vars(self), "places": None}
 
     def find(self, X):
-        """Which rows of X are known, and the number of the row with their inputs.
+        """Find the rows of X whose inputs occur in a training row, and the indices of these rows.
 
         Parameters
         ----------
@@ -51,21 +52,21 @@ class KnownRows:
         """
         if self.places is None:
             self.places = {row.tobytes(): i for i, row in enumerate(self.X + 0.0)}
-        # Zeros have a sign, which counts for nothing.
+        # Adding zero removes the sign of negative zeros.
         found = np.array([self.places.get(row.tobytes(), -1) for row in X + 0.0], dtype=int)
         return found >= 0, found[found >= 0]
 
     def pool(self, X, mixtures, offset, scale):
-        """Predictive mixtures of all targets, where rows are known.
+        """Predictive mixtures of all targets that account for known rows.
 
         Parameters
         ----------
         X : ndarray of shape (n, n_inputs)
             Standardised.
         mixtures : list of PredictiveMixture
-            Without this, in the units of y.
+            Mixtures that ignore known rows, in the units of y.
         offset, scale : ndarray of shape (n_targets,)
-            Of y.
+            Offset and scale of y.
 
         Returns
         -------
@@ -85,7 +86,7 @@ class KnownRows:
         return out
 
     def replace(self, X, draws, offset, scale, generator):
-        """Replace draws of the first target by the known one, with its chance.
+        """Replace draws of the first target by the known target, with probability ``chance``.
 
         Parameters
         ----------

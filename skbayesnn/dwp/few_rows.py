@@ -1,11 +1,12 @@
-"""Few rows: length scales, height and noise of a Gaussian process, drawn instead of estimated.
+"""Posterior draws of the hyperparameters of a Gaussian process, for tables with few rows.
 
-Twenty to a hundred rows say little of a length scale for every input, and so do some hundred rows
-of more inputs. The ones of largest posterior density explain the rows by whichever inputs happen to
-go along with the targets, and predictions that take them for known are too sure. So with fewer than
-a hundred rows, or two rows an input, a second model takes part in predictions: the Gaussian process
-without hidden layers, whose settings are draws of their posterior by Hamiltonian Monte Carlo (as
-Eriksson and Jankowiak, UAI 2021, do for many inputs). Not in the paper.
+Twenty to a hundred rows do not determine a length scale for every input, and neither do a few
+hundred rows with more inputs. The posterior mode attributes the targets to whichever inputs happen
+to correlate with them, and predictions that treat its length scales as known are overconfident.
+With fewer than a hundred rows, or fewer than two rows per input, a second model therefore takes
+part in predictions: the Gaussian process without hidden layers, averaged over posterior draws of
+its length scales, signal variance ("height") and noise variance. The draws come from Hamiltonian
+Monte Carlo, as in Eriksson and Jankowiak (UAI 2021) for many inputs. Not in the paper.
 """
 
 from typing import NamedTuple
@@ -19,22 +20,23 @@ from skbayesnn.dwp.width import best_width
 from skbayesnn.gaussian_process.evidence import evidence, settings_prior, start_of
 
 FEW_ROWS, ROWS_AN_INPUT = 100, 2
-"""The hidden layers alone predict from so many rows on, if they are so many an input."""
+"""From this many rows on, and this many per input, the hidden layers alone predict."""
 STARTS, NOISE = (1.0, 3.0), 0.1
-"""Of two chains where there are few rows: length scales as a part of the typical distance of two
-rows, and noise variance."""
+"""Starts of the two chains if rows are few: length scales as multiples of the typical distance
+between two rows, and the noise variance."""
 LARGEST_LOG = 25.0
-"""Settings of a larger logarithm have no density: numbers would overflow."""
+"""Hyperparameters with a larger absolute logarithm have density zero: numbers would overflow."""
 FIRST_STEP, ACCEPTANCE = 0.1, 0.8
-"""Length of the steps of a trajectory at first, and what part is to be accepted."""
+"""Initial step size of a trajectory, and target acceptance rate."""
 
-# Binary digits of what a chain is given, of the range of a column; decimals of where it begins.
+# Precision of the rows that a chain sees, in binary digits of the range of a column, and of its
+# start, in decimals.
 _BITS, _START_DIGITS = 20, 2
 
 
 class Length(NamedTuple):
-    """Of a chain: trajectories that adapt the step, those after them, one of how many of these is
-    kept, and the mean number of steps of a trajectory."""
+    """Length of a chain: number of warm-up trajectories, which adapt the step size, number of
+    trajectories after them, thinning interval, and mean number of steps per trajectory."""
 
     warm_up: int
     n_states: int
@@ -43,12 +45,12 @@ class Length(NamedTuple):
 
 
 LONG, SHORT = Length(50, 50, 2, 12), Length(10, 20, 1, 8)
-"""Below and from :data:`FEW_ROWS`: each of the latter's steps takes as long as one of the search
-for the start, and the chain begins where that ends."""
+"""Lengths of chains below and from :data:`FEW_ROWS` rows. With more rows, a step costs as much as
+an iteration of the search for the start, and the chain begins where that search ends."""
 
 
 def chance_of_settings(weights, n_inputs):
-    """Probability of the second model: it falls from one with no rows to zero, along a line.
+    """Weight of the second model, which falls linearly from one (no rows) to zero.
 
     Parameters
     ----------
@@ -68,19 +70,19 @@ def chance_of_settings(weights, n_inputs):
 
 
 def _n_rows(weights):
-    """What the rows count for; as many as there are, if weights are small, for the time's sake."""
+    """Sum of the weights, or the number of rows if that is more, because each row costs time."""
     return max(len(weights), float(weights.sum()))
 
 
 def negative_log_posterior(settings, X, Y, weights):
-    """−log posterior density of the settings but for a constant, with its gradient.
+    """Negative log posterior density of the hyperparameters up to a constant, and its gradient.
 
     The prior is :func:`skbayesnn.gaussian_process.evidence.settings_prior`.
 
     Parameters
     ----------
     settings : ndarray of shape (n_inputs + 1 + n_targets,)
-        Log length scales, log height, log noise variances.
+        Log length scales, log signal variance, log noise variances.
     X, Y : ndarray of shapes (n, n_inputs) and (n, n_targets)
         Standardised.
     weights : ndarray of shape (n,)
@@ -88,7 +90,7 @@ def negative_log_posterior(settings, X, Y, weights):
     Returns
     -------
     value : float
-        Infinite where the covariance has no factor, or settings are beyond all reason.
+        Infinite if the covariance has no Cholesky factor or a hyperparameter is out of range.
     gradient : ndarray
     """
     p = X.shape[1]
@@ -112,9 +114,9 @@ def chain(target, state, generator, length):
     Parameters
     ----------
     target : callable
-        −log density at a state, with its gradient.
+        Returns the negative log density at a state and its gradient.
     state : ndarray of shape (k,)
-        The first.
+        The first state.
     generator : numpy.random.Generator
     length : Length
 
@@ -128,7 +130,7 @@ def chain(target, state, generator, length):
     for i in range(warm_up + n_states):
         momentum = generator.standard_normal(len(state))
         energy = value + 0.5 * momentum @ momentum
-        # Steps and their number vary: no trajectory then comes back to where it began.
+        # Step size and number of steps vary, so that no trajectory returns to its starting point.
         step = np.exp(log_step) * generator.uniform(0.8, 1.2)
         other, slope = state, gradient
         for _ in range(generator.integers(n_steps // 2, 3 * n_steps // 2 + 1)):
@@ -150,10 +152,11 @@ def chain(target, state, generator, length):
 
 
 def merged(X, Y, weights):
-    """Rows in an order of their own, equal ones as one with their weights together.
+    """Sort the rows, and merge equal rows into one whose weight is the sum of theirs.
 
-    A chain makes a great difference of the last bit of a number. So all numbers are rounded to a
-    millionth of the range of their column, and k equal rows give the same chain as one of weight k.
+    Chains amplify differences in the last bit of a number. All numbers are therefore rounded to
+    about a millionth of the range of their column, so that k equal rows give the same chain as one
+    row of weight k.
 
     Parameters
     ----------
@@ -174,7 +177,7 @@ def merged(X, Y, weights):
     """
     rows = np.column_stack([X, Y])
     spans = np.ptp(rows, axis=0)
-    # Powers of two, which multiply without any rounding.
+    # Steps are powers of two, so that multiplication by them is exact.
     steps = np.exp2(np.floor(np.log2(np.where(spans > 0, spans, 1.0))) - _BITS)
     rows = np.where(spans > 0, np.round(rows / steps) * steps, rows) + 0.0  # no negative zeros
     rows, which = np.unique(rows, axis=0, return_inverse=True)
@@ -183,7 +186,7 @@ def merged(X, Y, weights):
 
 
 class SettingsOutput:
-    """A Gaussian process given all rows, for each of some draws of its settings.
+    """Gaussian processes conditioned on all rows, one for each draw of the hyperparameters.
 
     Parameters
     ----------
@@ -192,7 +195,7 @@ class SettingsOutput:
     weights : ndarray of shape (n,)
         How many rows each stands for.
     found : ndarray of shape (n_inputs + 2,)
-        Log length scales, log height and log noise variance that the start of training found.
+        Log length scales, log signal variance and log noise variance from the start of training.
     generator : numpy.random.Generator
 
     Examples
@@ -234,11 +237,11 @@ class SettingsOutput:
 
     @property
     def noise(self):
-        """Noise variance of the first target in each setting."""
+        """Noise variance of the first target for each draw of the hyperparameters."""
         return np.exp(self.log_noise[:, 0])
 
     def learn_width(self):
-        """Find how much narrower the rows that are left out say that predictions are to be."""
+        """Learn from left-out rows how much narrower the predictions should be."""
         parts = [process.left_out(1) for process in self.processes]
         means, variances = map(np.array, zip(*parts, strict=True))
         variance = variances.mean(axis=0) + means.var(axis=0)
@@ -247,12 +250,12 @@ class SettingsOutput:
         self.width = best_width(errors, variance, float(self.noise.mean()), some.weights)
 
     def functions(self, X):
-        """Means and variances of the functions, (n_settings, n_targets, n_new)."""
+        """Means and variances of the functions, each (n_draws, n_targets, n_new)."""
         parts = [process.predict(X) for process in self.processes]
         return tuple(np.concatenate(each) for each in zip(*parts, strict=True))
 
     def sample(self, X, generator, n_samples):
-        """Joint draws of the function of the first target, each of a process chosen by chance.
+        """Joint draws of the function of the first target, each from a randomly chosen process.
 
         Parameters
         ----------
@@ -265,7 +268,7 @@ class SettingsOutput:
         -------
         samples : ndarray of shape (n_new, n_samples)
         noise : ndarray of shape (n_samples,)
-            Noise variance of the process of each.
+            Noise variance of the process that was chosen for each draw.
         """
         samples = np.empty((len(X), n_samples))
         chosen = generator.integers(len(self.processes), size=n_samples)

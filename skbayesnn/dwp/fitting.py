@@ -1,4 +1,4 @@
-"""What ``fit`` does with rows that have passed all checks."""
+"""The part of ``fit`` that follows the validation of the rows."""
 
 import numpy as np
 
@@ -18,8 +18,8 @@ from skbayesnn.training.settings import copies, hold_out, holds_out
 class Training:
     """Training of an estimator, and its fitted attributes.
 
-    Subclasses have ``_scales(X, y, weights)``, which turns inputs and targets into what the model
-    takes.
+    Subclasses define ``_scales(X, y, weights)``, which returns the scales that convert inputs and
+    targets to the units of the model.
     """
 
     def _fit_rows(self, X, y, weights, labels=None):
@@ -49,7 +49,7 @@ class Training:
         with Workers(self.n_jobs) as workers:
             self._train(plan, self._model.seen, held_out, generators[4], tasks, workers)
         self.n_samples_seen_ = number_of_rows(rows[2].sum())
-        self._adam = None  # a stream that goes on from here starts with fresh moments
+        self._adam = None  # a later ``partial_fit`` starts with new moments
         with Workers(self.n_jobs) as workers:
             self._model.drop_draws(workers)
             if held_out is not None:
@@ -61,7 +61,7 @@ class Training:
                 self._model.learn_width(workers)
             else:
                 self._model.learn_temperature(*everything)
-        self._model.seen = None  # rows are kept by an output that predicts from them
+        self._model.seen = None  # outputs that need the rows keep them
         if labels is None:  # regression
             self._model.add_other_laws(*everything, generators[5:])
             self._model.know(*everything[:2], chance)
@@ -69,10 +69,10 @@ class Training:
         tasks.finish()
 
     def _train(self, plan, rows, held_out, generator, tasks, workers):
-        """All phases of the plan."""
+        """Run all phases of the plan."""
         for phase in plan.phases:
             settings = phase.settings
-            if phase.inference is SparseInference:  # what callbacks predict with from now on
+            if phase.inference is SparseInference:  # for predictions by callbacks
                 self._model.condition_on(*rows, "sparse", workers)
             inference = phase.inference(
                 self._model, *rows,
@@ -103,7 +103,7 @@ class Training:
         self.n_iter_ += record.n_epochs
 
     def _strata(self, y):
-        """Class numbers to spread evenly over the rows held out; None without classes."""
+        """Class numbers by which held-out rows are stratified; None for regression."""
         return None
 
     def _start(self, scales, rows, plan, generators, stream=False):
@@ -121,7 +121,7 @@ class Training:
         vars(self).update(self._fitted_so_far())
 
     def _fitted_so_far(self):
-        """Attributes with which the estimator predicts as it stands."""
+        """Fitted attributes for predictions with the current parameters."""
         model = self._model.freeze()
         out = {"_model": model, "_y_ndim": self._y_ndim, "n_features_in_": self.n_features_in_}
         out.update(model.attributes())

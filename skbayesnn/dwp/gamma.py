@@ -1,23 +1,23 @@
-"""Gamma variables as smooth functions of their shape, at a fixed uniform variable."""
+"""Gamma variables as smooth functions of their shape, for a fixed uniform variable."""
 
 from scipy.special import gammaincinv
 
-# Relative step of the difference quotient: quantiles are accurate to about 1e-14, so
-# rounding (1e-14 / step) and truncation (step⁴) are both near 1e-11.
+# Relative step of the difference quotient. Quantiles are accurate to about 1e-14, so the errors
+# from rounding (1e-14 / step) and from truncation (step⁴) are both near 1e-11.
 _STEP = 1e-3
 
 
 def gamma_quantile(shape, uniform):
-    """Quantile of a gamma variable of unit rate, and its derivative in the shape.
+    """Quantile of a gamma variable of unit rate, and its derivative with respect to the shape.
 
-    A gamma draw by inversion of its distribution function at a uniform variable, which
-    makes it differentiable in the shape. The derivative is a fourth-order central
-    difference on a relative grid.
+    Inverting the distribution function at a uniform variable gives a gamma draw that is
+    differentiable with respect to the shape. The derivative is a fourth-order central difference on
+    a relative grid.
 
     Parameters
     ----------
     shape, uniform : ndarray
-        Positive, and in (0, 1); of shapes that broadcast.
+        The shape, which is positive, and a number in (0, 1). They broadcast against each other.
 
     Returns
     -------

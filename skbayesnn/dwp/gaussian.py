@@ -1,16 +1,17 @@
-"""A deep Gaussian process on the same layers: a Gaussian posterior over features.
+"""A deep Gaussian process with the same layers: a Gaussian posterior over features.
 
-A Gram matrix with a Wishart prior is G = F F' with Gaussian process priors on the ν columns
-of F, so the deep Gaussian process is the same model. It differs
-in the posterior, over the features instead of their Gram matrix: with F = L S,
+A Gram matrix with a Wishart prior is G = F F', where the ν columns of F are independent Gaussian
+processes, so a deep Gaussian process is the same model. Only the approximate posterior differs: it
+is a distribution over the features rather than over their Gram matrix. With F = L S, it is
 
     S = A T,  T_ij ~ N(μ_ij, σ_ij²),  A (P, P) invertible,
 
-under the prior S_ij ~ N(0, 1). The inducing points pass through the layers with the rows (the
-global inducing points of Ober and Aitchison, 2021); the posterior is in whitened
-coordinates, where theirs has pseudo-observations.
+and the prior is S_ij ~ N(0, 1). The inducing points pass through the layers together with the rows
+(the global inducing points of Ober and Aitchison, 2021). Here the posterior is given in whitened
+coordinates; theirs has pseudo-observations.
 
-The functions are those of :mod:`skbayesnn.dwp.wishart`, of which this is a drop-in.
+The functions have the interface of :mod:`skbayesnn.dwp.wishart`.
+
 """
 
 import numpy as np
@@ -34,7 +35,7 @@ def prior_parameters(posterior, n_points, freedom):
 
 
 class Draws:
-    """Draws of S from the posterior, with what their gradient needs.
+    """Draws of S from the posterior, and intermediate results for their gradient.
 
     Parameters
     ----------
@@ -57,7 +58,7 @@ class Draws:
         self.factors = p["left"] @ self.inner
 
     def adjoint(self, d_factors):
-        """Gradient in every parameter from that in ``factors``."""
+        """Gradient with respect to every parameter from that with respect to ``factors``."""
         d_inner = self.parameters["left"].T @ d_factors
         return {
             "left": np.einsum("dij,dkj->ik", d_factors, self.inner, optimize=True),

@@ -1,4 +1,4 @@
-"""Training of a deep Wishart process: annealed divergences, few draws first, more later."""
+"""Training of a deep Wishart process: annealed divergences, and few draws until the last steps."""
 
 import numpy as np
 from scipy.linalg import LinAlgError
@@ -15,20 +15,21 @@ from skbayesnn.numerics.workers import ALONE
 from skbayesnn.training.loop import GradientModel
 
 POINTS = 256
-"""Rows that stand for the others in a step with a sparse output."""
+"""Number of rows that summarise the others in a step with a sparse output."""
 MATRIX_RATE = 0.1
-"""Learning rate of A and B, as a part of that of the rest: their many elements move together,
-and at the full rate their noise undoes a deep model."""
+"""Learning rate of A and B, relative to that of the other parameters. Their many elements move
+together, and at the full rate their noise would undo a deep model."""
 NATURAL_RATE = 40.0
-"""Part of the way to the best pseudo-observations of a batch that a step takes, over the learning
-rate."""
+"""Fraction of the way to the best pseudo-observations of a batch that a step takes, divided by the
+learning rate."""
 FEW_INPUTS = 20
-"""With more inputs, length scales and inducing inputs have a lower rate, in proportion: every
-coordinate moves as fast as those of inputs that matter, and the many together fit the noise."""
+"""With more inputs than this, length scales and inducing inputs have a proportionally lower rate.
+Adam moves every coordinate as fast as those of inputs that matter, and many coordinates together
+would fit the noise."""
 
 
 class Inference(GradientModel):
-    """The objective as the training loop wants it: here, with the log prior, a lower bound.
+    """The objective in the form that the training loop needs: a lower bound plus the log prior.
 
     Parameters
     ----------
@@ -39,16 +40,16 @@ class Inference(GradientModel):
     weights : ndarray of shape (n,)
         How many rows each stands for.
     n_total : float
-        Rows that the divergences are weighed against.
+        Number of rows by which the divergences are divided.
     n_draws : int
-        Draws a step, late in training.
+        Draws per step, late in training.
     n_steps : int
-        Optimiser steps planned.
+        Planned number of optimiser steps.
     late : float
-        Part of the steps, at the end, that take ``n_draws`` draws; before, one.
+        Fraction of the steps, at the end, that use ``n_draws`` draws; earlier steps use one.
     annealed : float
-        Part of the steps, at the start, over which the weight of the divergences rises
-        from zero to one.
+        Fraction of the steps, at the start, over which the weight of the divergences rises from
+        zero to one.
     held_out : tuple of three ndarrays, optional
         Rows to score: inputs, targets and weights.
     workers : Workers, default=ALONE
@@ -103,7 +104,7 @@ class Inference(GradientModel):
         )  # fmt: skip
 
     def _next_step(self):
-        """Draws of the step that begins, and the weight of its divergences."""
+        """Number of draws of the next step, and the weight of its divergences."""
         n_draws = self.n_draws if self.n_steps_taken >= self.late_from else 1
         self.n_steps_taken += 1
         return n_draws, min(1.0, self.n_steps_taken / self.annealed) if self.annealed else 1.0
@@ -117,7 +118,7 @@ class Inference(GradientModel):
         return loss + prior / self.n_total, gradient
 
     def output(self, noise):
-        """What predicts, as things stand."""
+        """Output that predicts with the current parameters."""
         return InducingOutput(self.sizes, self.theta, noise)
 
     def epoch(self, order, batch_size, rate):
@@ -140,7 +141,7 @@ class Inference(GradientModel):
 
 
 class NaturalInference(Inference):
-    """The same with natural-gradient steps of the pseudo-observations; Adam moves the rest."""
+    """Training with natural-gradient steps of the pseudo-observations; Adam moves the rest."""
 
     rate = 2.0
     frozen = "root", "values"
@@ -157,19 +158,19 @@ class NaturalInference(Inference):
 
 
 class ExactInference(Inference):
-    """The same with an exact output: every step takes all rows, and may go further for it."""
+    """Training with an exact output: each step uses all rows, with twice the learning rate."""
 
     rate = 2.0
 
     @property
     def loss_limit(self):
-        """Above all that a draw of the hidden layers can cost, which is no divergence.
+        """Upper limit of the loss, above any value that is not a sign of divergence.
 
-        A draw that maps unlike rows to the same features leaves their difference to the noise, and
-        a row costs at most half its square (and, through some of the rows, half the height) over
-        the noise variance. Without noise this is far above the limit of other models. Such a draw
-        is a part of the expectation that training estimates: without it, nothing would lead away
-        from parameters that have many of them.
+        A draw of the hidden layers that maps different rows to the same features leaves their
+        difference to the noise. It costs a row at most half its squared target (in a sparse output,
+        plus half the signal variance) over the noise variance. Without noise, this is far above the
+        limit of other models. Such draws are part of the expectation that training estimates:
+        without them, nothing would lead away from parameters that produce many of them.
         """
         parameters = self.sizes.views(self.theta)
         squares = np.average((self.Y**2).sum(axis=1), weights=self.weights)
@@ -178,7 +179,7 @@ class ExactInference(Inference):
         return super().loss_limit + most / np.exp(parameters["log_noise"].min())
 
     def loss_and_gradient(self, rows):
-        # In any order: the evidence of all rows is the same.
+        # The order does not matter: the evidence of all rows is the same.
         return self._collapsed(slice(None))
 
     def _collapsed(self, rows):
@@ -193,7 +194,7 @@ class ExactInference(Inference):
         )  # fmt: skip
 
     def _points(self, n_rows):
-        """Rows through which the output sees the others; None for all."""
+        """Rows that summarise the others in the output; None if it is exact."""
         return None
 
     def output(self, noise):
@@ -201,7 +202,7 @@ class ExactInference(Inference):
 
 
 class SparseInference(ExactInference):
-    """The same through some of the rows, anew in each step; rows may come in large batches."""
+    """Training with a sparse output: new summarising rows in each step, and large batches."""
 
     rate = 2.0
 

@@ -1,8 +1,8 @@
 """One layer of the deep Wishart process, forward and adjoint (Algorithm 1 of the paper).
 
-The Gram matrix of the inducing points and everything about the rows that the next layer
-needs is carried by features: F_i (P, ν) with G_ii = F_i F_i' for the inducing points, and
-for each row by itself a draw F_t (ν,) from its distribution given F_i.
+Each layer passes on features: for the inducing points F_i (P, ν) with G_ii = F_i F_i', and for each
+row separately a draw F_t (ν,) from its distribution given F_i. They carry everything that the next
+layer needs.
 """
 
 from dataclasses import dataclass, fields
@@ -18,7 +18,7 @@ from skbayesnn.gaussian_process.kernels import (
 )
 
 JITTER = 1e-8
-"""What is added to the diagonal of every Gram matrix, as a part of the height."""
+"""Jitter on the diagonal of every Gram matrix, relative to the height (signal variance)."""
 
 
 @dataclass
@@ -31,15 +31,15 @@ class Conditional:
         Features of the inducing points, in units of the length scale.
     log_height, height : float
     added : float
-        Jitter on the diagonal.
+        Jitter that was added to the diagonal.
     gram : ndarray of shape (P, P)
-        Without jitter.
+        Gram matrix without jitter.
     factor, inverse : ndarray of shape (P, P)
         L with L L' = gram + jitter, and its inverse.
     n_failures : int
-        How often the jitter had to grow.
+        Number of times that the jitter had to be increased.
     mixture : ScaleMixture or None
-        Of the posterior's scale matrix, where it has one of its own.
+        The posterior's own scale matrix, if it has one.
     """
 
     left: np.ndarray
@@ -65,7 +65,7 @@ class RowConditional:
     weights : ndarray of shape (n, P)
         cross L'⁻¹.
     variance : ndarray of shape (n,)
-        Of a row given the inducing values.
+        Conditional variance of each row given the inducing values.
     """
 
     right: np.ndarray
@@ -76,17 +76,18 @@ class RowConditional:
 
 @dataclass
 class RowSums:
-    """What rows add to the gradients of a layer.
+    """Contributions of rows to the gradients of a layer.
 
     Attributes
     ----------
     d_factors : ndarray of shape (P, r)
-        In the draw of S; zero where it is not a draw's.
+        Gradient with respect to the draw of S; zero if the rows do not depend on the draw.
     products : ndarray of shape (P, P)
-        Minus that in L.
+        Minus the gradient with respect to L.
     d_left : ndarray of shape (P, k)
     d_variance, d_log_height : float
-        The sum of that in the variances, and that in the log height through the covariances.
+        Sum of the gradients with respect to the variances, and the gradient with respect to the log
+        height through the covariances.
     """
 
     d_factors: np.ndarray
@@ -128,7 +129,7 @@ def condition_rows_adjoint(c, rows, d_weights, d_variance, d_factors=0.0):
         Overwritten.
     d_variance : ndarray of shape (n,)
     d_factors : ndarray of shape (P, r)
-        Goes into the sums as it is.
+        Passed on to the sums unchanged.
 
     Returns
     -------
@@ -150,9 +151,9 @@ def condition_adjoint(c, d_factor, sums):
     ----------
     c : Conditional
     d_factor : ndarray of shape (P, P)
-        But for what rows add; above the diagonal not used.
+        Gradient without the contributions of the rows; the part above the diagonal is not used.
     sums : RowSums
-        Of all rows.
+        Sums over all rows.
 
     Returns
     -------
@@ -172,7 +173,7 @@ def features(c, factors, freedom):
     Parameters
     ----------
     c : Conditional
-        Of one column of the features.
+        Distribution of one column of the features.
     factors : ndarray of shape (P, r)
         A draw of S: F_i = L S.
     freedom : int

@@ -1,4 +1,4 @@
-"""What a trained model predicts: mixtures of Gaussians, class probabilities, and joint draws."""
+"""Predictions of a trained model: mixtures of Gaussians, class probabilities and joint draws."""
 
 import numpy as np
 from scipy.special import softmax
@@ -13,10 +13,10 @@ from skbayesnn.training.unseen import draws_where_unseen, where_unseen
 
 
 class Predictions:
-    """The predictions of a :class:`skbayesnn.dwp.model.Model`, which has the attributes."""
+    """Predictions of a :class:`skbayesnn.dwp.model.Model`, which defines the attributes."""
 
     def mixtures(self, X, workers=ALONE):
-        """Predictive mixtures, one a target, at rows of X in their own units."""
+        """Predictive mixtures, one per target, at the rows of X in the original units."""
         X = self.scales.inputs(X)
         moments = self.output.predict(X, workers)
         at = moments[0][:, 0].mean(axis=0)
@@ -34,10 +34,10 @@ class Predictions:
         return mixtures
 
     def _with_settings(self, X, mixtures, at):
-        """Pools with what the draws of all settings predict; X is standardised."""
+        """Pool the mixtures with the predictions of all hyperparameter draws; X is standardised."""
         moments, noises = self.settings.functions(X), np.exp(self.settings.log_noise)
         if self.law is None:
-            # All draws, which differ more than those of hidden layers.
+            # Keep all draws: hyperparameter draws differ more than draws of the hidden layers.
             n_groups = MOST_GROUPS if self.settings.width else len(noises)
             others = self._with_width(self.settings.width, *moments, noises, n_groups)
         else:
@@ -47,7 +47,7 @@ class Predictions:
         return [linear_pool(both, shares) for both in zip(mixtures, others, strict=True)]
 
     def _with_width(self, width, means, variances, noises, n_groups=MOST_GROUPS):
-        """Mixtures with Gaussian noise, one a target, in the units of y.
+        """Mixtures with Gaussian noise, one per target, in the units of y.
 
         Parameters
         ----------
@@ -55,7 +55,7 @@ class Predictions:
         means, variances : ndarray of shape (n_draws, n_targets, n)
         noises : ndarray of shape (n_draws, n_targets)
         n_groups : int
-            Of draws.
+            Number of groups into which the draws are merged.
         """
         width, parts = width or GIVEN, []
         for t in range(means.shape[1]):
@@ -64,7 +64,7 @@ class Predictions:
         return parts
 
     def _with_noise(self, X, at, means, variances, units=None):
-        """Mixture of a function's draws and the noise, in the units of y."""
+        """Mixture of the draws of the function with the learned noise model, in the units of y."""
         if units is None:
             means, variances = fewer(means, variances, MOST_GROUPS)
             units = np.exp(self.parameters["log_noise"])
@@ -77,7 +77,10 @@ class Predictions:
         return known.scaled(float(offset), float(scale))
 
     def _elsewhere(self, X):
-        """Where no row is near, and the law there, in the units of y; X is standardised."""
+        """Probability that no row is near, and the prediction there in the units of y.
+
+        X is standardised.
+        """
         if self.elsewhere is None:
             return np.zeros(len(X)), None
         length_scales = self.parameters["log_length_scales"]
@@ -89,15 +92,15 @@ class Predictions:
         return chance, gaussians
 
     def probabilities(self, X, workers=ALONE):
-        """Class probabilities at rows of X in their own units."""
+        """Class probabilities at the rows of X in the original units."""
         p = self.class_probabilities(self.output, self.scales.inputs(X), workers)
         if self.temperature != 1.0:
-            with np.errstate(divide="ignore"):  # of a class of probability zero
+            with np.errstate(divide="ignore"):  # a class may have probability zero
                 p = softmax(np.log(p) / self.temperature, axis=1)
         return p
 
     def class_probabilities(self, output, X, workers=ALONE):
-        """The same at standardised rows, by another output and without the temperature."""
+        """Class probabilities of ``output`` at standardised rows, without the temperature."""
         parts = [
             self.sizes.law.probabilities(
                 *output.predict(X[i : i + BLOCK], workers),
@@ -130,9 +133,9 @@ class Predictions:
         return draws
 
     def _with_drawn_noise(self, X, at, draws, means, units, width, generator):
-        """Functions of these means plus noise, so many units a column; standardised.
+        """Draws of the function with these means, plus noise of variance ``units``; standardised.
 
-        The scale of noise that is not Gaussian may depend on ``at``.
+        ``units`` has one value per column. The scale of non-Gaussian noise may depend on ``at``.
         """
         if self.law is None:
             return (width or GIVEN).draws(draws, means, units, generator)

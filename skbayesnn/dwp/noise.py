@@ -1,32 +1,34 @@
-"""Noise of a trained model that is not one Gaussian.
+"""Schedule for learning a noise distribution that is not Gaussian with a single variance.
 
-At the start, the law of the noise and the settings of a Gaussian process are learned in turns
-(:mod:`skbayesnn.gaussian_process.stand_ins`). The hidden layers are trained with the rows that this
-gives, and then the law is chosen and learned anew, given what the trained model predicts for rows
-that are left out of its output. With many rows, the process of the start has seen but some of them,
-and much that it cannot predict is no noise: the layers are then trained with Gaussian noise, and
-the law is learned after that alone. Not in the paper.
+The start of training alternates between the noise distribution and the hyperparameters of a
+Gaussian process (:mod:`skbayesnn.gaussian_process.stand_ins`). The hidden layers are trained with
+the resulting Gaussian stand-ins for the rows. The noise distribution is then chosen and learned
+again, given the trained model's predictions for rows that are left out of its output. With many
+rows, the process at the start sees only some of them, and much of what it cannot predict is not
+noise. The layers are then trained with Gaussian noise, and the noise distribution is learned only
+afterwards. Not in the paper.
 """
 
 LAST_ROUNDS, LAST_DRAWS, FEWER_DRAWS = 2, 5, 2
-"""Of the trained model: how often the law is learned, and draws of the hidden layers for that, the
-second number where rows are more than those by which a law is learned."""
+"""For the trained model: how often the noise distribution is learned, and numbers of draws of the
+hidden layers for this. The second number of draws applies above ``LAW_ROWS`` rows."""
 MOST_GROUPS = 10
-"""Of draws of the hidden layers, where each is seen with several Gaussians of the noise."""
+"""Number of groups of draws of the hidden layers, if each is combined with several Gaussians of the
+noise."""
 START_ROWS = 1500
-"""With more, there is no law but the Gaussian one before the end."""
+"""With more rows, the noise is Gaussian until training ends."""
 LAW_ROWS = 5000
-"""By which a law is learned at most."""
+"""Largest number of rows from which a noise distribution is learned."""
 
 
 def fewer(means, variances, n_groups):
-    """Groups of draws as one Gaussian each, of the same mean and variance.
+    """Merge draws into groups: one Gaussian per group, with the same mean and variance.
 
     Parameters
     ----------
     means, variances : ndarray of shape (n_draws, n)
     n_groups : int
-        A divisor of the number of draws, or all draws are kept.
+        If it does not divide the number of draws, all draws are kept.
 
     Returns
     -------

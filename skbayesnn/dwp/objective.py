@@ -2,8 +2,9 @@
 
     ELBO = E[Σ log p(y | f)] − Σ_ℓ KL(Q(G_ℓ | G_ℓ₋₁) ‖ P(G_ℓ | G_ℓ₋₁)) − E[KL(q(u) ‖ p(u))],
 
-the expectations over draws of the Gram matrices. The divergences of the hidden layers do
-not depend on the draws (see :mod:`skbayesnn.dwp.wishart`); that of the output does.
+where the expectations are over draws of the Gram matrices. The divergences of the hidden layers do
+not depend on the draws (see :mod:`skbayesnn.dwp.wishart`) unless the posterior has its own scale
+matrix (:mod:`skbayesnn.dwp.scale_mixture`); that of the output does.
 """
 
 from functools import reduce
@@ -38,7 +39,7 @@ def predict(sizes, parameters, X, noise, workers=ALONE):
 def loss_and_gradient(
     sizes, theta, X, y, weights, noise, n_total, prior_weight=1.0, *, sites=None, workers=ALONE
 ):
-    """−ELBO a row, with its gradient.
+    """Negative ELBO per row, and its gradient.
 
     Parameters
     ----------
@@ -46,32 +47,32 @@ def loss_and_gradient(
     theta : ndarray of shape (n_parameters,)
     X : ndarray of shape (n, n_inputs)
     y : ndarray of shape (n, n_targets) or (n, n_classes)
-        Targets as the likelihood wants them.
+        Targets in the form that the likelihood needs.
     weights : ndarray of shape (n,)
-        How many rows each stands for, over the mean of that in the whole table.
+        Number of rows that each row stands for, divided by the mean over the whole table.
     noise : Noise
     n_total : float
-        Rows that the divergences are weighed against.
+        Number of rows by which the divergences are divided.
     prior_weight : float, default=1.0
-        Factor on the divergences.
+        Factor on the divergences, only in the gradient.
     sites : Sites, optional
-        Takes what a natural-gradient step of the pseudo-observations needs.
+        Accumulates the sums for a natural-gradient step of the pseudo-observations.
     workers : Workers, default=ALONE
-        Threads that share the draws, or the rows of the only one.
+        Threads that share the draws, or the rows of a single draw.
 
     Returns
     -------
     loss : float
-        With the divergences in full, whatever ``prior_weight``.
+        Includes the full divergences, regardless of ``prior_weight``.
     gradient : ndarray of shape (n_parameters,)
-        Of the loss with the divergences times ``prior_weight``.
+        Gradient of the loss with the divergences multiplied by ``prior_weight``.
     n_failures : int
-        Factorisations that needed more jitter.
+        Number of factorisations that needed more jitter.
     """
     a, p = sizes, sizes.views(theta)
     run = Pass(a, p, X, noise, workers)
     n, weight = len(X), prior_weight / n_total
-    share = 1.0 / run.n_draws  # of a draw in the mean over draws
+    share = 1.0 / run.n_draws  # weight of a draw in the mean
     hidden = HiddenAdjoint(run, n_total, prior_weight)
 
     def draw(d):

@@ -1,15 +1,14 @@
 """The Gaussian output layer with global inducing points (Ober and Aitchison, 2021).
 
-The function's values u at the inducing points have prior N(0, K). The approximate
-posterior multiplies it by pseudo-observations, a Gaussian factor with precision R R' and
+The function values u at the inducing points have the prior N(0, K). The approximate posterior
+multiplies it by pseudo-observations, a Gaussian factor with precision R R' and
 linear term R v: with B = I + R'K R,
 
     q(f_t) = N(k_t' R B⁻¹ v, k_tt − k_t' R B⁻¹ R' k_t),
     KL(q(u) ‖ p(u)) = ½ [tr B⁻¹ − P + v'B⁻¹v − |B⁻¹v|² + log |B|].
 
-The paper's diagonal precisions are R diagonal; here R is lower triangular. Neither the
-inverse of K nor a draw of u is needed: with Gaussian noise the expected log-likelihood
-is in closed form.
+In the paper, the precisions are diagonal; here, R is lower triangular. Neither the inverse of K nor
+a draw of u is needed, because the expected log-likelihood of Gaussian noise has a closed form.
 """
 
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from skbayesnn.gaussian_process.kernels import (
 
 @dataclass
 class Output:
-    """Marginals of the function at the rows, with what the adjoint needs."""
+    """Marginals of the function at the rows, and intermediate results for the adjoint."""
 
     left: np.ndarray
     right: np.ndarray
@@ -59,12 +58,12 @@ def output(left, right, log_height, root, values, grams=None):
     values : ndarray of shape (P,)
         v.
     grams : tuple of two ndarrays, optional
-        ``gram`` and ``cross`` where they are known, from another target.
+        ``gram`` and ``cross``, if they are known from another target.
 
     Returns
     -------
     out : Output
-        ``mean`` and ``variance`` (n,), the latter without noise.
+        ``mean`` and ``variance`` (n,); the variance does not include noise.
     """
     if grams is None:
         gram = squared_exponential(left, left, log_height)
@@ -89,7 +88,7 @@ def output(left, right, log_height, root, values, grams=None):
 
 
 def output_divergence(o):
-    """KL(q(u) ‖ p(u)), with its gradients in B and v.
+    """KL(q(u) ‖ p(u)) and its gradients with respect to B and v.
 
     Returns
     -------
@@ -115,7 +114,8 @@ def output_adjoint(o, d_mean, d_variance, d_precision, d_values):
     o : Output
     d_mean, d_variance : ndarray of shape (n,)
     d_precision, d_values : ndarray
-        What :func:`output_divergence` gave, weighted as the loss weighs it.
+        The gradients from :func:`output_divergence`, times the weight of the divergence in the
+        loss.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def output_adjoint(o, d_mean, d_variance, d_precision, d_values):
     d_gram : ndarray of shape (P, P)
     d_cross : ndarray of shape (n, P)
     d_log_height : float
-        That of the rows' own variances alone.
+        Gradient through the prior variances of the rows only.
     """
     d_scores = np.outer(d_mean, o.coefficients)
     d_scores -= (2.0 * d_variance)[:, None] * o.scores
@@ -141,7 +141,7 @@ def output_adjoint(o, d_mean, d_variance, d_precision, d_values):
 
 
 def grams_adjoint(o, d_gram, d_cross):
-    """Gradients in features and log height through both Gram matrices."""
+    """Gradients with respect to the features and the log height through both Gram matrices."""
     d_left, d_log_height = symmetric_adjoint(o.left, o.gram, d_gram)
     d_right, more, part = squared_exponential_adjoint(o.right, o.left, o.cross, d_cross)
     return d_left + more, d_right, d_log_height + part

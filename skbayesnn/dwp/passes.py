@@ -1,8 +1,9 @@
 """One evaluation of the hidden layers, and its adjoint.
 
-What the inducing points see of a draw does not depend on the rows, and a row sees the inducing
-points alone. So rows go through all layers some at a time, and several threads may each take some;
-what they add to gradients is summed in the order of the rows, whichever thread was first.
+In a draw, the inducing points do not depend on the rows, and each row depends only on the inducing
+points. Rows therefore pass through all layers in chunks, which several threads may share. The
+chunks' contributions to gradients are summed in the order of the rows, whichever thread finishes
+first.
 """
 
 from dataclasses import dataclass
@@ -26,13 +27,13 @@ from skbayesnn.dwp.scale_mixture import mix, mix_adjoint, mixed_divergence
 from skbayesnn.numerics.workers import ALONE
 
 FEW_ROWS, CHUNK = 1500, 512
-"""Rows that are taken at once where there are no more, and where there are."""
+"""Up to ``FEW_ROWS`` rows form a single chunk; more rows form chunks of at most ``CHUNK`` rows."""
 SIDE_BY_SIDE = 4
-"""Draws whose gradients in the rows' weights are kept until they are summed."""
+"""Number of draws whose gradients for the row weights are stored until they are summed."""
 
 
 def chunks(n_rows):
-    """Slices of rows, whose number depends on that of the rows alone.
+    """Slices of rows; they depend only on the number of rows.
 
     Examples
     --------
@@ -53,13 +54,13 @@ class Hidden:
     Attributes
     ----------
     conditionals : list of Conditional
-        One a layer.
+        One per layer.
     rows : list of list of RowConditional
-        A list for each chunk of the rows, with one a layer.
+        For each chunk of rows, a list with one element per layer.
     lefts : list of ndarray of shape (P, ν)
         Features of the inducing points after each layer, in units of the next length scale.
     left, right : ndarray of shapes (P, k) and (n, k)
-        After the last, of the inducing points and of all rows.
+        Features of the inducing points and of all rows after the last layer.
     """
 
     conditionals: list
@@ -70,17 +71,17 @@ class Hidden:
 
 
 class Pass:
-    """One evaluation of the model on a batch of rows: what all draws share.
+    """One evaluation of the model on a batch of rows, and the quantities that all draws share.
 
     Parameters
     ----------
     sizes : LayerSizes
     parameters : dict of str to ndarray
-        As :meth:`LayerSizes.views` gives them.
+        The result of :meth:`LayerSizes.views`.
     X : ndarray of shape (n, n_inputs)
     noise : Noise
     workers : Workers, default=ALONE
-        Threads that share the draws, or the rows of the only one.
+        Threads that share the draws, or the rows of a single draw.
     """
 
     def __init__(self, sizes, parameters, X, noise, workers=ALONE):
@@ -98,7 +99,7 @@ class Pass:
         self.roots = [np.tril(r) for r in p["root"]]
         self.failures = []
         self.chunks = chunks(len(X))
-        # Threads that a draw may use: a thread that has work of its own never waits for others.
+        # Threads within a draw: a thread that is itself a worker never waits for others.
         self.inner = workers if self.n_draws == 1 else ALONE
         if n_layers:
             self.stem = self._condition(self.left, 0)
@@ -107,11 +108,11 @@ class Pass:
             )
 
     def each_chunk(self, piece, workers):
-        """Results of ``piece(i, rows)`` for each chunk, in their order."""
+        """Results of ``piece(i, rows)`` for each chunk, in order."""
         return workers.map(lambda i: piece(i, self.chunks[i]), len(self.chunks))
 
     def each_draw(self, piece, gather):
-        """Results of ``piece(d)`` for each draw, in their order; ``gather()`` after every few."""
+        """Results of ``piece(d)`` for each draw, in order; ``gather()`` runs after every few."""
         workers, out = self.workers if self.n_draws > 1 else ALONE, []
         for begin in range(0, self.n_draws, SIDE_BY_SIDE):
             some = range(begin, min(begin + SIDE_BY_SIDE, self.n_draws))
@@ -121,7 +122,7 @@ class Pass:
 
     @property
     def n_failures(self):
-        """Factorisations that needed more jitter."""
+        """Number of factorisations that needed more jitter."""
         return sum(self.failures)
 
     def _condition(self, left, k):
@@ -133,7 +134,7 @@ class Pass:
         return c
 
     def factors(self, c, k, d):
-        """Draw d of S in layer k, for the scale matrix of the prior."""
+        """Draw d of S in layer k, relative to the prior's scale matrix."""
         own = self.draws[k].factors[d]
         return c.mixture.ratio @ own if self.a.own_scale else own
 
@@ -164,14 +165,14 @@ class Pass:
         return Hidden(conditionals, self.each_chunk(piece, self.inner), lefts, left, right)
 
     def row_noise(self, k, d, part):
-        """The rows' random numbers in layer k."""
+        """Random numbers of the rows in layer k."""
         noise = self.noise.rows[k, d]
         if len(noise) == len(self.right):
             return noise[part]
         return np.broadcast_to(noise, (part.stop - part.start, self.a.freedom))
 
     def forward(self, d):
-        """Draw d: the hidden layers, and an Output for each target."""
+        """Draw d: the hidden layers, and an ``Output`` for each target."""
         hidden, outputs, grams = self.hidden(d), [], None
         for t in range(self.a.n_targets):
             outputs.append(
@@ -185,7 +186,7 @@ class Pass:
         return hidden, outputs
 
     def expected(self, outputs, d, y, weights):
-        """What the likelihood makes of the outputs of draw d, an Expected."""
+        """Expected log-likelihood terms for the outputs of draw d, an ``Expected``."""
         means = np.stack([o.mean for o in outputs], axis=1)
         variances = np.stack([o.variance for o in outputs], axis=1)
         nodes = self.noise.nodes_of(d)
@@ -193,13 +194,13 @@ class Pass:
 
 
 class HiddenAdjoint:
-    """Gradient of a :class:`Pass` in all that is below the output layer.
+    """Gradient of a :class:`Pass` with respect to everything below the output layer.
 
     Parameters
     ----------
     run : Pass
     n_total : float
-        Rows that the divergences are weighed against.
+        Number of rows by which the divergences are divided.
     weight : float
         Factor on the gradients of the divergences.
     """
@@ -207,16 +208,17 @@ class HiddenAdjoint:
     def __init__(self, run, n_total, weight):
         self.run, self.n_total, self.weight = run, n_total, weight
         self.d_factors = [np.empty_like(draws.factors) for draws in run.draws]
-        # Of each draw: its divergence, and the gradients in what all draws share.
+        # For each draw: its divergence, and the gradients with respect to quantities that draws
+        # share.
         self.losses, self.stem_factors = np.zeros(run.n_draws), [None] * run.n_draws
         self.stem_rows, self.stem_sums = {}, {}
         self.d_left, self.d_right = np.zeros_like(run.left), np.zeros_like(run.right)
 
     def add(self, d, g, hidden, d_left, d_right):
-        """Add draw d, from what :meth:`Pass.hidden` gave and the gradients in its features.
+        """Add draw d, given the result of :meth:`Pass.hidden` and the gradients for its features.
 
-        Draws may be added side by side. ``g``, views of a gradient of the draw's own, takes what
-        no other draw has a part in.
+        Several threads may add draws at the same time. ``g`` holds views of a gradient that belongs
+        to this draw, for the parameters whose contributions are not shared between draws.
         """
         run, n_layers = self.run, self.run.a.n_layers
         if not n_layers:
@@ -230,7 +232,7 @@ class HiddenAdjoint:
         lengths, sums = (reduce(_add_all, layers) for layers in zip(*parts, strict=True))
         for k in range(n_layers - 1, -1, -1):
             c = hidden.conditionals[k]
-            # The features above are in units of the length scale.
+            # The features above this layer are in units of its length scale.
             g["log_lengths"][k] -= (d_left * hidden.lefts[k]).sum() + lengths[k]
             d_left = (d_left / run.lengths[k])[:, : factors[k].shape[1]]
             d_draw = sums[k].d_factors if k else sums[0]
@@ -247,9 +249,9 @@ class HiddenAdjoint:
             g["log_heights"][k] += d_log_height
 
     def _rows(self, d, i, part, hidden, factors, d_right):
-        """Chunk i of the rows: what it adds to the log length scales, and a RowSums a layer.
+        """Gradients of the log length scales from chunk i, and a RowSums per layer.
 
-        Of the first layer, that in the draw of S alone.
+        For the first layer, only the gradient with respect to the draw of S.
         """
         run, n_layers = self.run, self.run.a.n_layers
         lengths, sums = [0.0] * n_layers, [None] * n_layers
@@ -271,7 +273,7 @@ class HiddenAdjoint:
             right = rows.right
 
     def _mixture(self, g, m, k, d, d_draw):
-        """Pass on through a scale mixture: to S, to its parameters, and to L."""
+        """Propagate a gradient through a scale mixture: to S, to its parameters, and to L."""
         run, draws = self.run, self.run.draws[k]
         value, d_divergence, d_ratio = mixed_divergence(m, draws.parameters, run.a.freedom)
         self.losses[d] += value / (self.n_total * run.n_draws)
@@ -286,14 +288,14 @@ class HiddenAdjoint:
         return m.ratio.T @ d_draw, d_factor
 
     def gather(self):
-        """Sum what waits of the draws that were added, in their order."""
+        """Sum the pending gradients of the draws added so far, in their order."""
         for d, i in sorted(self.stem_rows):
             own = self.stem_rows.pop((d, i))
             known = self.stem_sums.get(i)
             self.stem_sums[i] = own if known is None else _add_all(known, own)
 
     def finish(self, g):
-        """Add the divergences of the hidden layers, and pass on what draws share.
+        """Add the divergences of the hidden layers, and propagate the gradients that draws share.
 
         Parameters
         ----------
@@ -303,7 +305,7 @@ class HiddenAdjoint:
         Returns
         -------
         divergence : float
-            Of all hidden layers, a row.
+            Sum over the hidden layers, per row.
         """
         run, p = self.run, self.run.p
         if run.a.n_layers:
@@ -318,7 +320,7 @@ class HiddenAdjoint:
             for name, part in draws.adjoint(self.d_factors[k]).items():
                 g[f"{name}_{k}"] += part
             if run.a.own_scale:
-                return  # the divergence is a draw's
+                return  # the divergence depends on the draw
             values[k], d_divergence = run.a.family.divergence(draws.parameters, run.a.freedom)
             for name, part in d_divergence.items():
                 g[f"{name}_{k}"] += self.weight / self.n_total * part
@@ -342,5 +344,5 @@ class HiddenAdjoint:
 
 
 def _add_all(left, right):
-    """Sums of what stands at the same place."""
+    """Elementwise sums of two lists."""
     return [x + y for x, y in zip(left, right, strict=True)]

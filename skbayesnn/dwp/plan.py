@@ -1,4 +1,4 @@
-"""What constructor parameters may be, and what "auto" means for a table of some size."""
+"""Constraints on constructor parameters, and the meaning of "auto" for a table of a given size."""
 
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -43,42 +43,45 @@ REGRESSION_CONSTRAINTS = {
     "point_estimate": POINT_ESTIMATES,
 }
 
-# Rows up to which output="auto" is exact: beyond, the cube of the rows takes minutes.
+# Up to this number of rows, output="auto" is exact. Beyond it, a fit takes minutes, because its
+# cost grows with the cube of the number of rows.
 _EXACT_ROWS = 1500
-# Rows that stand for all others in predictions where the output is sparse.
+# Number of rows that summarise the others in predictions with a sparse output.
 SPARSE_ROWS = 800
-# Training by pseudo-observations takes many small steps, which are better than few large ones;
-# with all rows in a step, the second numbers.
+# Training by pseudo-observations takes many small steps, which work better than few large ones.
+# _WHOLE applies if one step uses all rows.
 _BATCHES = Automatic(
     batch_size=500, n_steps=10_000, patience_steps=500, early_stopping=False, least_epochs=20,
     steps_a_score=50,
 )  # fmt: skip
 _WHOLE = replace(_BATCHES, n_steps=800)
-# Where steps through some of the rows follow, fewer.
+# Fewer steps, if steps with summarising rows follow.
 _FIRST = replace(_BATCHES, n_steps=8_000)
-# An exact output takes all rows in every step: so many, and so many a hidden layer at least.
+# With an exact output, every step uses all rows. At least this many steps, and this many per hidden
+# layer.
 _EXACT = replace(_WHOLE, least_epochs=1)
 _EXACT_STEPS, _EXACT_LAYER_STEPS = 250, 100
-# Labels: pseudo-observations in closed form, so that steps are few and batches large.
+# Classes have pseudo-observations in closed form, so steps are few and batches are large.
 _CLASSES = replace(_BATCHES, batch_size=1000, least_epochs=20)
 _CLASS_STEPS = 200
-# The same through some of the rows, of all rows or as many at a time as this.
+# Steps with summarising rows, in total and per hidden layer, and the largest number of rows per
+# step.
 _SPARSE_STEPS, _LAYER_STEPS, _SPARSE_BATCH = 400, 200, 12_000
-# They take one epoch of so many that max_iter allows.
+# One in this many epochs of max_iter is for these steps.
 _SPARSE_PART = 3
 
 
 @dataclass(frozen=True)
 class Phase:
-    """A run of the training loop.
+    """One run of the training loop.
 
     Attributes
     ----------
     inference : type
-        Of :mod:`skbayesnn.dwp.inference`.
+        Class from :mod:`skbayesnn.dwp.inference`.
     settings : TrainingSettings
     options : dict
-        For ``inference``.
+        Keyword arguments of ``inference``.
     """
 
     inference: type
@@ -88,15 +91,15 @@ class Phase:
 
 @dataclass(frozen=True)
 class Plan:
-    """How to train.
+    """Plan of the training.
 
     Attributes
     ----------
     output : {"exact", "sparse", "inducing"}
     n_inducing : int
     phases : list of Phase
-        One, but two where the output is sparse: with pseudo-observations at the inducing
-        points in the output, by small batches; then with all rows, or as many as a step takes.
+        Two if the output is sparse: small batches with pseudo-observations at the inducing points
+        in the output, and then steps with as many rows as possible. Otherwise one.
     """
 
     output: str
@@ -105,19 +108,19 @@ class Plan:
 
     @property
     def n_epochs(self):
-        """Epochs of all phases."""
+        """Number of epochs of all phases."""
         return sum(phase.settings.n_epochs for phase in self.phases)
 
 
 def make_plan(estimator, X, stream=False):
-    """Plan from the estimator's parameters and the training rows.
+    """Make the plan from the parameters of the estimator and the training rows.
 
     Parameters
     ----------
     estimator : DeepWishartRegressor or DeepWishartClassifier
     X : ndarray of shape (n, n_inputs)
     stream : bool, default=False
-        Whether rows are seen once, which leaves no choice of output.
+        Whether rows are seen only once, in which case the output is "inducing".
 
     Returns
     -------
@@ -138,7 +141,7 @@ def make_plan(estimator, X, stream=False):
     if output == "exact":
         n_steps = max(_EXACT_STEPS, _EXACT_LAYER_STEPS * estimator.n_layers)
         chosen = settings(replace(_EXACT, n_steps=n_steps), batch_size=n)
-        # The last steps are too small for their noise to count much.
+        # The last steps are so small that their noise has little effect.
         return Plan(output, n_inducing, [Phase(ExactInference, chosen, {"late": 0.01})])
     size = _BATCHES.batch_size if isinstance(estimator.batch_size, str) else estimator.batch_size
     if output == "inducing":
@@ -149,10 +152,10 @@ def make_plan(estimator, X, stream=False):
         last //= _SPARSE_PART
         first -= last
     automatic = _WHOLE if size >= n else _FIRST
-    # The many draws of the last steps are for the last phase.
+    # Only the last phase ends with steps of many draws.
     phases = [Phase(Inference, settings(automatic, max_iter=first), {"late": 0.0})]
     if last:
-        size = -(-n // -(-n // _SPARSE_BATCH))  # of all batches, so that none is small
+        size = -(-n // -(-n // _SPARSE_BATCH))  # of similar batches, so that none is small
         n_steps = max(_SPARSE_STEPS, _LAYER_STEPS * estimator.n_layers)
         automatic = replace(_EXACT, n_steps=n_steps)
         chosen = settings(automatic, max_iter=last, batch_size=size)

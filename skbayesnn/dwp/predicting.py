@@ -12,7 +12,7 @@ from skbayesnn.predictive import PredictiveMixture
 
 
 class Predicting:
-    """What ``DeepWishartRegressor`` predicts with its trained model."""
+    """Prediction methods of ``DeepWishartRegressor``, which use its trained model."""
 
     @one_blas_thread
     def predict_distribution(self, X: ArrayLike) -> PredictiveMixture | list[PredictiveMixture]:

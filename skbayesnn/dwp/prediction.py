@@ -1,7 +1,8 @@
-"""The function at new rows, from a trained model: by pseudo-observations, or by all rows.
+"""The function at new rows from a trained model, by pseudo-observations or by all rows.
 
-All kinds of output answer ``predict(X)`` with the mean and variance of the function for each
-draw of the hidden layers, and ``sample(X, …)`` with draws of the function at all rows of X.
+Every kind of output has ``predict(X)``, which returns the mean and variance of the function for
+each draw of the hidden layers, and ``sample(X, …)``, which draws the function jointly at all rows
+of X.
 """
 
 import copy
@@ -19,16 +20,16 @@ from skbayesnn.gaussian_process.kernels import squared_exponential
 from skbayesnn.numerics.workers import ALONE
 
 BLOCK = 2000
-"""Rows that prediction handles at a time."""
+"""Number of rows that prediction handles at a time."""
 CACHE_BYTES = 2**29
-"""Memory for the roots of all draws; where they take more, each call computes them anew."""
+"""Memory limit for the stored roots of all draws; beyond it, each call recomputes them."""
 
 MAX_JOINT_ROWS = 10_000
-"""Rows of joint draws: their covariance takes gigabytes beyond."""
+"""Largest number of rows of joint draws; beyond it, their covariance takes gigabytes."""
 
 
 class _Output:
-    """Joint draws, from what subclasses know of a draw of the hidden layers."""
+    """Methods that all kinds of output share; subclasses define the posterior for each draw."""
 
     def mean(self, X, n_draws):
         """Mean of the function over the first draws of the hidden layers.
@@ -44,7 +45,7 @@ class _Output:
         mean : ndarray of shape (n, n_targets)
         """
         few = copy.copy(self)
-        vars(few).update(vars(self))  # what it has in its cache, too
+        vars(few).update(vars(self))  # including the cache
         few.noise = self.noise.first(n_draws)
         return few.predict(X)[0].mean(axis=0).T
 
@@ -84,13 +85,13 @@ class _Output:
     def left_out(self, n_draws, workers=ALONE):
         """Mean and variance of the function of the first target at each row, given all others.
 
-        Of a row of weight w, one of its w copies is left out. Means are over draws of the hidden
-        layers, which are not learned anew.
+        For a row of weight w, one of its w copies is left out. The means are over draws of the
+        hidden layers, which are not retrained.
 
         Parameters
         ----------
         n_draws : int
-            Draws of the hidden layers that take part.
+            Number of draws of the hidden layers to use.
         workers : Workers, default=ALONE
             Threads that share the draws.
 
@@ -104,14 +105,14 @@ class _Output:
 
 
 class InducingOutput(_Output):
-    """The trained pseudo-observations at the inducing points.
+    """Output by the trained pseudo-observations at the inducing points.
 
     Parameters
     ----------
     sizes : LayerSizes
     theta : ndarray of shape (n_parameters,)
     noise : Noise
-        Of one row, which all rows share.
+        Random numbers of a single row, which all rows share.
     """
 
     def __init__(self, sizes, theta, noise):
@@ -139,35 +140,35 @@ class InducingOutput(_Output):
         return tuple(np.concatenate(p, axis=2) for p in zip(*parts, strict=True))
 
     def _joint(self, d, run):
-        """Mean, a root of the part of the prior covariance that is explained, and features."""
+        """Mean, a root of the explained part of the prior covariance, and features."""
         output = run.forward(d)[1][0]
         return output.mean, output.scores, output.right
 
 
 class RowsOutput(_Output):
-    """The output process given all training rows, for each draw of the hidden layers.
+    """Output by conditioning on all training rows, for each draw of the hidden layers.
 
-    A draw is a smooth map from inputs to features (see :mod:`skbayesnn.dwp.collapsed`), the
-    same for training and new rows; given it, this is Gaussian process regression. Subclasses
-    have ``_condition(d)``.
+    A draw is a smooth map from inputs to features (see :mod:`skbayesnn.dwp.collapsed`), the same
+    for training rows and new rows. Given the draw, this is Gaussian process regression. Subclasses
+    define ``_condition(features, parameters)`` and ``_leverages(d, parameters, noise)``.
 
     Parameters
     ----------
     sizes : LayerSizes
     theta : ndarray of shape (n_parameters,)
     noise : Noise
-        Of one row, which all rows share.
+        Random numbers of a single row, which all rows share.
     X, Y : ndarray of shapes (n, n_inputs) and (n, n_targets)
         Training rows, standardised.
     weights : ndarray of shape (n,)
-        How many rows each stands for: one of weight w is seen with noise of variance σ²/w.
+        Number of rows that each row stands for: a row of weight w has noise of variance σ²/w.
     copies : ndarray of shape (n,), optional
-        How many rows each stands for, where the weights are also those of noise that differs
+        Number of rows that each row stands for, if the weights also express noise that differs
         between rows.
 
     Notes
     -----
-    What a draw takes is computed when it is first asked for, and kept up to
+    The conditional of a draw is computed when it is first needed, and stored up to
     :data:`CACHE_BYTES`; it is not pickled.
     """
 
@@ -220,7 +221,7 @@ class RowsOutput(_Output):
         return means, variances
 
     def _joint(self, d, run):
-        """Mean, a root of the part of the prior covariance that is explained, and features."""
+        """Mean, a root of the explained part of the prior covariance, and features."""
         new = run.hidden(d).right
         features, weights, roots = self._draw(d)
         cross = squared_exponential(new, features, run.p["log_heights"][-1])
@@ -240,13 +241,13 @@ class RowsOutput(_Output):
             )[0]
         except LinAlgError:
             return -np.inf
-        # Where a row of weight w is w observations, a factor of the density is another.
+        # If a row of weight w counts as w observations, the density has an additional factor.
         excess = self.weights.sum() - len(self.weights)
         logs = np.log(self.weights).sum()
         return -loss + 0.5 * (excess * (LOG_2PI + log_noise) + logs).sum()
 
     def _left_out(self, d):
-        """Mean and variance of the function at each row, given all others, for a draw."""
+        """Mean and variance of the function at each row given all others, for draw d."""
         parameters = self.sizes.views(self.theta)
         noise = np.exp(parameters["log_noise"][0]) / self.weights
         fitted, kept, rest = self._leverages(d, parameters, noise)
@@ -258,8 +259,8 @@ class RowsOutput(_Output):
     def _draw(self, d):
         """Features (m, ν), weights (m, n_targets) and, for each target, a root (m, m).
 
-        With k the covariances of a new row with the m features, the function there has the
-        mean ``k @ weights`` and its variance falls by the square of ``root @ k``.
+        Let k be the covariances of a new row with the m features. The mean of the function there is
+        ``k @ weights``, and its variance falls by the squared norm of ``root @ k``.
         """
         if d in self._cache:
             return self._cache[d]
@@ -271,11 +272,11 @@ class RowsOutput(_Output):
 
     @property
     def n_draws(self):
-        """Draws of the hidden layers; without any, all are the same."""
+        """Number of draws of the hidden layers; one without hidden layers."""
         return self.noise.uniform.shape[1] if self.sizes.n_layers else 1
 
     def _features(self, d, parameters):
-        """Features of the training rows, some rows at a time."""
+        """Features of the training rows, computed in blocks."""
         noise = self.noise.only(d)
         return np.concatenate(
             [
@@ -286,7 +287,7 @@ class RowsOutput(_Output):
 
 
 class ExactOutput(RowsOutput):
-    """Textbook Gaussian process regression: n² numbers a draw and target."""
+    """Textbook Gaussian process regression, with n² numbers per draw and target."""
 
     def _condition(self, features, parameters):
         gram = squared_exponential(features, features, parameters["log_heights"][-1])
@@ -303,7 +304,7 @@ class ExactOutput(RowsOutput):
         return features, weights, roots
 
     def _leverages(self, d, parameters, noise):
-        """Fitted values, one minus the part of each row in its own, and what is not explained."""
+        """Fitted values, one minus the leverage of each row, and the unexplained variance."""
         _, weights, roots = self._draw(d)
         noise = noise + JITTER * np.exp(parameters["log_heights"][-1]) / self.weights
         fitted = self.Y[:, 0] - noise * weights[:, 0]

@@ -1,16 +1,17 @@
-"""The posterior's scale matrix, mixed with a learned one (eqs 15 to 17 of the paper).
+"""Mixture of the posterior's scale matrix with a learned one (eqs 15 to 17 of the paper).
 
-The prior of a hidden layer has the scale matrix L L' = K/ν of the layer below. The posterior's is
+The prior of a hidden layer has the scale matrix L L' = K/ν, which depends on the layer below. That
+of the posterior is
 
     L_q L_q' = (1 − q) L L' + q V V',    0 < q < 1,
 
-so that it need not follow every draw of the layer below. A draw is then F = L_q S = L (C S)
-with C = L⁻¹ L_q: everything is as without the mixture but for C S in place of S = A T B, a
-posterior of the same family with C A in place of A. Its divergence from the prior is in
-closed form again (:func:`skbayesnn.dwp.wishart.divergence`), now for each draw of the layer below.
+so it need not follow every draw of the layer below. A draw is then F = L_q S = L (C S) with C = L⁻¹
+L_q. The only change is that C S replaces S = A T B, which is a posterior of the same family with C
+A in place of A. Its divergence from the prior therefore has a closed form
+(:func:`skbayesnn.dwp.wishart.divergence`), but one that depends on the draw of the layer below.
 
-V = V₀ R, where V₀ is V at the start, which training leaves alone, and R starts as the identity:
-the scale matrix is nearly singular, and steps of the elements of V itself would drown its small
+V = V₀ R, where V₀ is the initial V, which training does not change, and R starts as the identity.
+The scale matrix is nearly singular, so steps of the elements of V itself would overwhelm its small
 directions.
 """
 
@@ -23,12 +24,13 @@ from skbayesnn.dwp import wishart
 from skbayesnn.gaussian_process.factors import cholesky, cholesky_adjoint, inverse
 
 START_LOGIT = -8.0
-"""Of q. V V' starts at the scale matrix of the mean features, where q changes nothing."""
+"""Initial logit of q. V V' starts as the scale matrix of the mean features, for which q has no
+effect."""
 
 
 @dataclass
 class ScaleMixture:
-    """C = L⁻¹ L_q, with what the adjoint needs."""
+    """C = L⁻¹ L_q, and intermediate results for the adjoint."""
 
     conditional: object
     part: float
@@ -45,9 +47,9 @@ def mix(c, base, raw, logit):
     Parameters
     ----------
     c : Conditional
-        Of the layer.
+        Conditional distribution in this layer.
     base, raw : ndarray of shape (P, P)
-        V₀ and R; what is above their diagonals is not used.
+        V₀ and R; the elements above their diagonals are not used.
     logit : ndarray of shape (1,)
         log(q / (1 − q)).
     """
@@ -61,12 +63,12 @@ def mix(c, base, raw, logit):
 
 
 def mix_adjoint(m, d_ratio):
-    """Gradients of :func:`mix`, from that in C.
+    """Gradients of :func:`mix`, from that with respect to C.
 
     Returns
     -------
     d_factor : ndarray of shape (P, P)
-        In L.
+        Gradient with respect to L.
     d_base, d_raw : ndarray of shape (P, P)
     d_logit : float
     """
@@ -82,20 +84,20 @@ def mix_adjoint(m, d_ratio):
 
 
 def mixed_divergence(m, parameters, freedom):
-    """Divergence of a draw's posterior from its prior.
+    """Divergence of the posterior from the prior for one draw.
 
     Parameters
     ----------
     m : ScaleMixture
     parameters : dict of str to ndarray
-        Of the Wishart posterior.
+        Parameters of the Wishart posterior.
     freedom : int
 
     Returns
     -------
     value : float
     gradient : dict of str to ndarray
-        In the parameters.
+        Gradient with respect to these parameters.
     d_ratio : ndarray of shape (P, P)
     """
     left = parameters.get("left")

@@ -1,7 +1,7 @@
-"""Standardised inputs and targets, and predictions back in the units of y.
+"""Standardised inputs and targets, and predictions in the units of y.
 
-Without standardisation the start of training, priors and steps still are for numbers of about unit
-size. Far from that nothing is learned, which is an error that says what to do.
+Without standardisation, the start of training, the priors and the steps still assume numbers of
+about unit size. Training fails far from that, so such data raise an error with advice.
 """
 
 import numpy as np
@@ -9,25 +9,26 @@ import numpy as np
 from skbayesnn._validation import limits_of_extremes, location_and_scale
 
 INPUT_SPREADS = 0.03, 300.0
-"""Standard deviations of inputs that are not standardised: the largest at least, any at most."""
+"""Without standardisation of the inputs: limits on their standard deviations. The largest must
+reach the first, and none may exceed the second."""
 TARGET_SPREADS, LARGEST_MEAN = (1e-3, 30.0), 300.0
-"""Of targets that are not standardised."""
+"""Limits on the standard deviation and on the mean of targets that are not standardised."""
 
 
 class InputScales:
-    """Offset and scale of every input.
+    """Offset and scale of each input.
 
     Parameters
     ----------
     X : ndarray of shape (n, n_inputs)
     weights : ndarray of shape (n,)
     normalize_X : bool
-        Whether inputs are standardised, a few extremes clipped.
+        Whether inputs are standardised. Then a few extreme values are clipped.
 
     Raises
     ------
     ValueError
-        Inputs that are not to be standardised are far from unit scale.
+        If the inputs are not standardised and far from unit scale.
     """
 
     def __init__(self, X, weights, normalize_X):
@@ -36,7 +37,7 @@ class InputScales:
         if normalize_X:
             self.X_limits = limits_of_extremes(X, "X", weights)
             X = np.clip(X, *self.X_limits)
-        # Distances are all that counts: an offset costs nothing but digits.
+        # Only distances matter, so subtracting an offset costs nothing but rounding errors.
         self.X_offset, self.X_spread = location_and_scale(X, "X", weights)
         if normalize_X:
             self.X_scale = self.X_spread
@@ -56,7 +57,7 @@ class InputScales:
 
 
 class ClassScales(InputScales):
-    """Inputs, and labels as indicators.
+    """Offsets and scales of inputs, and labels as indicator variables.
 
     Parameters
     ----------
@@ -69,10 +70,11 @@ class ClassScales(InputScales):
     Attributes
     ----------
     n_targets : int
-        Latent functions: one with two classes, else one a class.
+        Number of latent functions: one for two classes, otherwise one per class.
     offsets : tuple of float
-        Of the latent functions: the log odds of the second of two classes, or the log frequency of
-        each class. Half a row is added to each class, some of which may have no row here.
+        Constants of the latent functions: the log odds of the second of two classes, or the log
+        frequency of each class. Half a row is added to each class, because a class may have no row
+        here.
     """
 
     likelihood = "softmax"
@@ -91,7 +93,7 @@ class ClassScales(InputScales):
 
 
 class Scales(InputScales):
-    """Offset and scale of every input and target.
+    """Offset and scale of each input and target.
 
     Parameters
     ----------
@@ -99,12 +101,12 @@ class Scales(InputScales):
     y : ndarray of shape (n,) or (n, n_targets)
     weights : ndarray of shape (n,)
     normalize_X, normalize_y : bool
-        What is standardised; of inputs a few extremes are clipped.
+        Whether inputs and targets are standardised. Then a few extreme inputs are clipped.
 
     Raises
     ------
     ValueError
-        What is not to be standardised is far from unit scale.
+        If data that are not standardised are far from unit scale.
     """
 
     likelihood, offsets = "gaussian", ()

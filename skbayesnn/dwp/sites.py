@@ -1,15 +1,15 @@
 """Pseudo-observations in closed form: natural-gradient steps of the output's posterior.
 
-The posterior of the function's values u at the inducing points is the prior N(0, K) times a
-Gaussian factor of precision Λ = R R' and linear term R v (:mod:`skbayesnn.dwp.output`). With
-a_i = K⁻¹ k_i, a row whose log density has, in the mean over the posterior, the gradient g_i and
-the curvature c_i at the mean m_i of its function value, is best stood for by the factor of
+The posterior of the function values u at the inducing points is the prior N(0, K) times a Gaussian
+factor with precision Λ = R R' and linear term R v (:mod:`skbayesnn.dwp.output`). Let a_i = K⁻¹ k_i,
+and let g_i and c_i be the gradient and the negative curvature of the log density of row i at its
+function value, averaged over the posterior, whose mean there is m_i. The best Gaussian factor has
 
     precision Σ c_i a_i a_i' and linear term Σ (g_i + c_i m_i) a_i
 
-(Khan and Lin, 2017). Going part of the way there is a natural-gradient step; with Gaussian noise
-all of the way is the maximum, with other laws a few steps lead to it. Draws of the hidden layers
-share the pseudo-observations, which take the mean over draws.
+(Khan and Lin, 2017). A partial move towards it is a natural-gradient step. With Gaussian noise, a
+full step reaches the maximum; with other likelihoods, a few steps do. All draws of the hidden
+layers share the pseudo-observations, which use the mean over draws.
 """
 
 import numpy as np
@@ -19,12 +19,12 @@ from skbayesnn.dwp.layers import JITTER
 from skbayesnn.gaussian_process.factors import cholesky, inverse
 
 RIDGE = 1e-3
-"""Directions that no row informs of get the little that this part of a row of mean curvature
-does."""
+"""Precision of directions about which no row is informative, as a fraction of the mean curvature of
+a row."""
 
 
 class Sites:
-    """Sums over rows and draws, for one step.
+    """Sums over rows and draws for one natural-gradient step.
 
     Parameters
     ----------
@@ -42,12 +42,12 @@ class Sites:
         Parameters
         ----------
         outputs : list of Output
-            One a target.
+            One per target.
         expected : Expected
         share : float
-            What a unit of weight of a row counts.
+            Weight of one row in the sums.
         n_rows : float
-            The sum of these weights.
+            Sum of the row weights.
         """
         first = outputs[0]
         inv = inverse(cholesky(first.gram, JITTER)[0])
@@ -62,14 +62,14 @@ class Sites:
         self.n_rows += share * n_rows
 
     def merge(self, other):
-        """Add the sums of others."""
+        """Add the sums of other rows and draws."""
         self.precision += other.precision
         self.shift += other.shift
         self.curvature += other.curvature
         self.n_rows += other.n_rows
 
     def step(self, parameters, part):
-        """Move ``root`` and ``values`` by this part of the way; one is all of it.
+        """Move ``root`` and ``values`` this fraction of the way; one is a full step.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What a deep Wishart process is made of: sizes, parameters by name, random numbers of a pass."""
+"""Structure of a deep Wishart process: sizes, named parameters, random numbers of a pass."""
 
 from dataclasses import dataclass, field
 from functools import cache
@@ -18,21 +18,21 @@ class LayerSizes:
     Attributes
     ----------
     n_inputs, n_targets : int
-        Of functions: targets, or what classes take.
+        Number of functions: one for each target, or those that the classes need.
     n_inducing : int
         P.
     freedom : int
         Degrees of freedom ν of every hidden layer.
     n_layers : int
-        Hidden layers L; with none the model is a sparse Gaussian process.
+        Number L of hidden layers; without any, the model is a sparse Gaussian process.
     posterior : {"ab-gw", "a-gw", "gw", "dgp"}
     likelihood : {"gaussian", "softmax"}, default="gaussian"
-        Law of the target given the functions.
+        Distribution of the target given the functions.
     own_scale : bool, default=False
         Whether the posterior has a scale matrix of its own, see
         :mod:`skbayesnn.dwp.scale_mixture`.
     offsets : tuple of float, default=()
-        Constants that are added to the functions of classes.
+        Constants that are added to the latent functions of classes.
     """
 
     n_inputs: int
@@ -48,9 +48,9 @@ class LayerSizes:
     def shapes(self):
         """Names and shapes of all parameters, in order.
 
-        ``log_heights`` are those of the kernels K (the scale matrices are K/ν),
-        ``log_lengths`` those of the kernels after the first, whose length scales, one an
-        input, are ``log_length_scales``.
+        ``log_heights`` are the log signal variances of the kernels K (the scale matrices are K/ν).
+        ``log_lengths`` belong to the kernels after the first. The first kernel has a length scale
+        for each input, ``log_length_scales``.
         """
         shapes = {
             "inducing": (self.n_inducing, self.n_inputs),
@@ -72,17 +72,17 @@ class LayerSizes:
 
     @property
     def law(self):
-        """The likelihood."""
+        """The likelihood model."""
         return Softmax(self.offsets) if self.likelihood == "softmax" else Gaussian
 
     @property
     def family(self):
-        """Module of the posterior of a hidden layer."""
+        """Module that implements the posterior of a hidden layer."""
         return gaussian if self.posterior == "dgp" else wishart
 
     @property
     def rank(self):
-        """Columns of S."""
+        """Number of columns of S."""
         return self.freedom if self.posterior == "dgp" else min(self.freedom, self.n_inducing)
 
     @property
@@ -99,7 +99,7 @@ class LayerSizes:
         return sum(prod(shape) for shape in self.shapes().values())
 
     def layer(self, parameters, k):
-        """Parameters of hidden layer k, from 0, as :mod:`~skbayesnn.dwp.wishart` names them."""
+        """Parameters of hidden layer k (from 0), named as in :mod:`~skbayesnn.dwp.wishart`."""
         return {name: parameters[f"{name}_{k}"] for name in self.layer_names}
 
 
@@ -116,7 +116,7 @@ def _layout(sizes):
 
 @dataclass
 class Noise:
-    """The random numbers of one evaluation: Gram matrices, features of rows, the law's nodes."""
+    """Random numbers of one evaluation: Gram matrices, row features, likelihood nodes."""
 
     uniform: np.ndarray  # (n_layers, n_draws, r)
     normal: np.ndarray  # (n_layers, n_draws, P, r)
@@ -124,27 +124,27 @@ class Noise:
     nodes: np.ndarray | None = None  # (n_draws, n_targets, n_nodes, 1)
 
     def only(self, d):
-        """The numbers of draw d alone."""
+        """The random numbers of draw d only."""
         return self.take(slice(d, d + 1))
 
     def first(self, n_draws):
-        """The numbers of the first draws."""
+        """The random numbers of the first draws."""
         return self.take(slice(n_draws))
 
     def take(self, draws):
-        """The numbers of some draws, given by a slice or by their places."""
+        """The random numbers of some draws, given by a slice or by indices."""
         nodes = None if self.nodes is None else self.nodes[draws]
         return Noise(self.uniform[:, draws], self.normal[:, draws], self.rows[:, draws], nodes)
 
     def nodes_of(self, d):
-        """The law's nodes of draw d."""
+        """The likelihood's nodes for draw d."""
         return None if self.nodes is None else self.nodes[d]
 
 
 def draw_noise(sizes, generator, n_draws, n_rows, n_nodes=TRAINING_NODES):
     """Random numbers for ``n_draws`` draws and ``n_rows`` rows.
 
-    ``n_nodes`` is of the likelihood, a draw.
+    ``n_nodes`` is the number of nodes of the likelihood per draw.
 
     Returns
     -------
@@ -155,7 +155,8 @@ def draw_noise(sizes, generator, n_draws, n_rows, n_nodes=TRAINING_NODES):
     uniform = generator.uniform(1e-12, 1 - 1e-12, (n_layers, n_draws, rank))
     normal = generator.standard_normal((n_layers, n_draws, a.n_inducing, rank))
     shape = (n_layers, n_draws, n_rows, a.freedom)
-    # One row is what predictions keep; the many of a training step need no more than 16 bits.
+    # Predictions store a single row. The many rows of a training step need only 16 random bits
+    # each.
     rows = generator.standard_normal(shape) if n_rows == 1 else None
     if rows is None:
         rows = quick_normals(generator, shape).astype(float)

@@ -1,6 +1,6 @@
-"""The function at new rows, given all training rows through some of them.
+"""Sparse output: the function at new rows given all training rows, summarised by some of them.
 
-The answers are those of all outputs (:mod:`skbayesnn.dwp.prediction`).
+The interface is that of all outputs (:mod:`skbayesnn.dwp.prediction`).
 """
 
 import numpy as np
@@ -17,18 +17,18 @@ from skbayesnn.numerics.workers import ALONE
 
 
 class SparseOutput(RowsOutput):
-    """All rows through some of them (the variational posterior of Titsias, 2009).
+    """All training rows, summarised by some of them (the variational posterior of Titsias, 2009).
 
-    With K = L L' the covariance of the points, and L⁻¹ K_mn K_nm L⁻¹' = U Λ U', the posterior
-    for noise σ² has weights L⁻¹'U (Λ + σ²)⁻¹ U'L⁻¹ K_mn y, and its variance falls by the square of
-    (Λ/(Λ + σ²))^½ U'L⁻¹ k.
+    Let K = L L' be the covariance of the summarising points, and L⁻¹ K_mn K_nm L⁻¹' = U Λ U'. The
+    posterior for noise variance σ² has the weights L⁻¹'U (Λ + σ²)⁻¹ U'L⁻¹ K_mn y, and its variance
+    falls by the squared norm of (Λ/(Λ + σ²))^½ U'L⁻¹ k.
 
     Parameters
     ----------
     sizes, theta, noise, X, Y, weights
-        See the base class.
+        See :class:`~skbayesnn.dwp.prediction.RowsOutput`.
     points : ndarray of shape (m,) of int
-        Rows that stand for the others.
+        Indices of the rows that summarise the others.
     """
 
     def __init__(self, sizes, theta, noise, X, Y, weights, points, copies=None):
@@ -65,7 +65,7 @@ class SparseOutput(RowsOutput):
         return row_precision(len(chunks(len(self.X))), *scales)
 
     def _decompose(self, features, parameters):
-        """Features of the points, L⁻¹, Λ, U, U'L⁻¹ K_mn Y and the trace of what is left out."""
+        """Features of the points, L⁻¹, Λ, U, U'L⁻¹ K_mn Y, and the trace of the residual."""
         log_height = parameters["log_heights"][-1]
         some = features[self.points]
         gram = squared_exponential(some, some, log_height)
@@ -77,7 +77,8 @@ class SparseOutput(RowsOutput):
         for i in range(0, len(features), BLOCK):
             rows = slice(i, i + BLOCK)
             cross = squared_exponential(features[rows], some, log_height)
-            # Whitened first: noise far below the height is then still told from rounding.
+            # Whiten first, so that noise far below the signal variance is not lost in rounding
+            # errors.
             roots = np.sqrt(self.weights[rows, None])
             whitened = multiply_lower(own_inv, (roots * cross).astype(precision, copy=False))
             products = products + (whitened.T @ whitened).astype(np.float64, copy=False)
@@ -87,13 +88,13 @@ class SparseOutput(RowsOutput):
         return some, inv, np.maximum(values, 0), vectors, vectors.T @ totals, max(rest, 0)
 
     def best_noise(self, n_draws=3, workers=ALONE):
-        """Log noise variances that maximise the bound, for these draws and points.
+        """Log noise variances that maximise the lower bound, for given draws and points.
 
-        The evidence of a draw's rows is at least
+        For each draw, the log evidence of the rows is at least
 
-            log N(Y; 0, K_nm K⁻¹ K_mn + σ² I) − tr(K_nn − K_nm K⁻¹ K_mn) / 2σ²;
+            log N(Y; 0, K_nm K⁻¹ K_mn + σ² I) − tr(K_nn − K_nm K⁻¹ K_mn) / 2σ².
 
-        the mean over draws is maximised for each target.
+        The mean over draws is maximised for each target.
 
         Parameters
         ----------
@@ -122,7 +123,7 @@ class SparseOutput(RowsOutput):
                 )
 
             moved = 3.0
-            while abs(moved) > 2.9:  # at an end of where it was looked for
+            while abs(moved) > 2.9:  # the minimum is at an end of the interval
                 ends = out[t] - 3.0, out[t] + 3.0
                 moved = minimize_scalar(loss, bounds=ends, method="bounded").x - out[t]
                 out[t] += moved
@@ -130,19 +131,19 @@ class SparseOutput(RowsOutput):
 
 
 def sparse_loss(log_noise, n, squares, values, totals, rest):
-    """−bound of one target, see :meth:`SparseOutput.best_noise`.
+    """Negative bound of one target; see :meth:`SparseOutput.best_noise`.
 
     Parameters
     ----------
     log_noise : float
     n : float
-        Rows.
+        Number of rows.
     squares : float
         y'y.
     values, totals : ndarray of shape (m,)
         Λ and U'L⁻¹ K_mn y.
     rest : float
-        The trace.
+        The trace in the bound.
 
     Returns
     -------

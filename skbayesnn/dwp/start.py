@@ -1,14 +1,14 @@
-"""Where training starts: a fitted Gaussian process, passed through every hidden layer.
+"""The start of training: a fitted Gaussian process, passed through every hidden layer.
 
-1. A Gaussian process with a length scale an input is fitted to (some of) the rows: it
-   gives length scales, height and noise.
-2. Inducing inputs are rows, chosen by pivoted Cholesky of its kernel.
-3. Each hidden layer starts as a pass-through of its input (the idea of Salimbeni and
-   Deisenroth, 2017): pretend that the inducing features were observed to be the inputs in
-   units of their length scales, with some noise, and take the posterior of S given that.
-   Directions that such data cannot see keep their prior, so the divergence stays small.
-4. The pseudo-observations of the output are the best ones for the rows, averaged over a
-   few draws of the layers. An exact output has none.
+1. A Gaussian process with a length scale for each input is fitted to at most 1000 rows. It gives
+   length scales, signal variance ("height") and noise variance.
+2. Inducing inputs are rows that the pivoted Cholesky decomposition of its kernel chooses.
+3. Each hidden layer starts as a pass-through of its input (an idea of Salimbeni and Deisenroth,
+   2017): its posterior is the exact one given noisy observations of the inducing features, and
+   these observations are the inputs in units of their length scales. Directions that they do not
+   determine keep their prior, so the divergence stays small.
+4. The pseudo-observations of the output are the best ones for the rows, averaged over a few draws
+   of the layers. An exact output has none.
 """
 
 import numpy as np
@@ -28,35 +28,37 @@ from skbayesnn.gaussian_process.kernels import squared_exponential
 from skbayesnn.gaussian_process.stand_ins import start_with_law
 from skbayesnn.numerics.random import some_rows
 
-# Rows that the Gaussian process is fitted to, and that inducing inputs are chosen from, at most.
+# Largest numbers of rows to which the Gaussian process is fitted, and among which inducing inputs
+# are chosen.
 _FITTED_ROWS, _INDUCING_ROWS = 1000, 5000
-# Starts: length scales as a part of the typical distance of two rows, and noise variance. They
-# race on some of the rows; the first of them goes on with all.
+# Starts of the search: length scales as multiples of the typical distance between two rows, and the
+# noise variance. The searches compete on a subset of the rows; the better one continues with all.
 _STARTS = (1.0, 0.1), (3.0, 0.01)
 _RACE_ROWS = 250
-# Nats a row that rounding makes: where both starts end at the same place, the first wins.
+# Differences in nats per row that are due to rounding: in a tie, the first start wins.
 _TIE = 1e-7
-# Two more, with all rows, which have to win by so many nats a row. Short length scales and little
-# noise: tables of groups, such as a state's years, whose rows are so near each other that a random
-# part of them looks like noise. After some iterations it goes on only where it leads. And nearly
-# no noise where rows count more often than they differ (``numerics.copies`` leaves that to tables
-# of few cells, or of few values), since with the same target they deny all of it.
+# Two more starts, with all rows, which must win by _LEAD nats per row. The first has short length
+# scales and little noise. It suits tables of groups (such as the years of a state), whose rows are
+# so close to each other that a random subset looks like noise; it continues after some iterations
+# only if it leads. The second has nearly no noise. It is tried if the weights sum to more than the
+# number of distinct rows (``numerics.copies`` allows that only in tables of few cells or few
+# values), since rows with the same target are evidence against noise.
 _LEAD, _SHORT_START, _SHORT_ITERATIONS = 0.001, (0.2, 0.03), 20
 _REPEATS_START = (0.3, 0.001)
 _LEAST_LOG_NOISE = -16.0
-# Of each L-BFGS. It need not converge: training goes on from where it is, without the limits of the
-# search.
+# Iterations of each L-BFGS search. It need not converge: training continues from its result,
+# without the bounds of the search.
 _ITERATIONS = 100
 # Length scale of the hidden layers, in units of the features' radius.
 _STRETCH = 4.0
-# Standard deviations of the noise through which hidden layers see features of unit root mean
-# square. Another than the first has to win by so many nats a row.
+# Standard deviations of the noise with which hidden layers observe features of unit root mean
+# square. To replace the first, another one must win by _NOISE_LEAD nats per row.
 _NOISES, _NOISE_LEAD = (0.03, 0.01, 0.003, 0.001), 0.1
 _NOISE_ROWS, _NOISE_DRAWS = 300, 8
 
 
 def fit_gaussian_process(X, Y, weights, generator):
-    """Fit a Gaussian process by maximum evidence, with weak priors, from several starts.
+    """Maximise the evidence of a Gaussian process, with weak priors, from several starts.
 
     Parameters
     ----------
@@ -66,7 +68,7 @@ def fit_gaussian_process(X, Y, weights, generator):
         Standardised.
     weights : ndarray of shape (n,)
     generator : numpy.random.Generator
-        Chooses the rows of the race.
+        Chooses the rows on which the starts compete.
 
     Returns
     -------
@@ -77,7 +79,7 @@ def fit_gaussian_process(X, Y, weights, generator):
     Warns
     -----
     ConvergenceWarning
-        No start led anywhere.
+        No start led to a finite evidence.
     """
     n, n_inputs = X.shape
 
@@ -115,11 +117,11 @@ def fit_gaussian_process(X, Y, weights, generator):
 
 
 def choose_inducing(x, n_inducing):
-    """Rows that a Gaussian process of unit length scale is most uncertain about, in turn.
+    """Rows about which a Gaussian process of unit length scale is most uncertain, in turn.
 
-    Pivoted Cholesky: each row is the one with the largest variance given those before. The
-    first is the one nearest the origin, so that the order of the rows plays no part.
-    Where fewer rows than ``n_inducing`` differ, the rest are drawn from the first ones.
+    Pivoted Cholesky decomposition: each row has the largest variance given the rows before it. The
+    first is the row nearest to the origin, so that the order of the rows does not matter. If there
+    are fewer rows than ``n_inducing``, rows are repeated from the start.
 
     Parameters
     ----------
@@ -153,9 +155,9 @@ def pass_through(sizes, parameters, k, inputs, target, noise):
         Changed.
     k : int
     inputs : ndarray of shape (P, d)
-        What the kernel of the layer sees, in units of its length scale.
+        Input of the kernel of the layer, in units of its length scale.
     target : ndarray of shape (P, d')
-        Features to observe; cut or filled with zeros to the rank of the layer.
+        Features to observe, reduced to the rank of the layer or padded with zeros.
     noise : float
         Standard deviation τ.
 
@@ -170,10 +172,10 @@ def pass_through(sizes, parameters, k, inputs, target, noise):
     factor, _, _ = cholesky(gram, JITTER)
     observed = np.zeros((a.n_inducing, rank))
     d = min(rank, target.shape[1])
-    if d < target.shape[1]:  # as much of the Gram matrix as the rank can hold
+    if d < target.shape[1]:  # the best approximation of the Gram matrix of this rank
         u, s, _ = np.linalg.svd(target, full_matrices=False)
         target = u[:, :d] * s[:d]
-    observed[:, : target.shape[1]] = target  # few rows have fewer singular vectors than the rank
+    observed[:, : target.shape[1]] = target  # few rows: fewer singular vectors than the rank
     if a.own_scale:
         parameters[f"scale_base_{k}"][:] = factor
         parameters[f"scale_{k}"][:] = np.eye(a.n_inducing)
@@ -182,7 +184,7 @@ def pass_through(sizes, parameters, k, inputs, target, noise):
     layer = a.layer(parameters, k)
     for name, value in a.family.prior_parameters(a.posterior, a.n_inducing, a.freedom).items():
         layer[name][:] = value
-    if a.posterior == "dgp":  # all columns have one covariance
+    if a.posterior == "dgp":  # all columns have the same covariance
         part, _, _ = cholesky(precision + np.eye(a.n_inducing), 0.0)
         inv = inverse(part)
         layer["mean"][:] = inv.T @ (inv @ (factor.T @ observed / noise**2))
@@ -204,7 +206,7 @@ def pass_through(sizes, parameters, k, inputs, target, noise):
             square = mean[0] ** 2 + variance[0]
             layer["log_square"][j] = np.log(square)
             layer["log_shape"][j] = np.log(max(0.25 * mean[0] ** 2 / variance[0], 0.5))
-        else:  # half-normal with the prior's pull
+        else:  # half-normal, drawn towards the prior
             square = max(mean[0], 0.0) ** 2 + variance[0]
             square = min(square * 2 * prior_shape, 2 * prior_shape)
             layer["log_square"][j] = np.log(square)
@@ -214,14 +216,14 @@ def pass_through(sizes, parameters, k, inputs, target, noise):
 
 
 def choose_noise(sizes, parameters, features, X, Y, weights, n_total, generator):
-    """Set all hidden layers by :func:`pass_through`, with noise that the function survives.
+    """Set all hidden layers by :func:`pass_through`, with noise that preserves the function.
 
-    The larger the noise, the smaller the divergence from the prior. But where a function is steep
+    The larger the noise, the smaller the divergence from the prior. However, if a function is steep
     along one input and nearly linear along another, the process has a long length scale for the
-    second input and a large height. Noise that is small compared with the features as a whole then
-    hides the second input. So each of :data:`_NOISES` is tried, with Gaussian noise of the targets,
-    and the one with the best objective is taken. The objective is that of the worst of some draws,
-    because a single draw may dominate their mean.
+    second input and a large signal variance. Noise that is small compared with the features as a
+    whole then hides the second input. Therefore each value of :data:`_NOISES` is tried, with
+    Gaussian noise of the targets, and the one with the best objective is taken. The objective is
+    the worst over some draws, because a single draw may dominate their mean.
 
     Parameters
     ----------
@@ -229,12 +231,12 @@ def choose_noise(sizes, parameters, features, X, Y, weights, n_total, generator)
     parameters : dict of str to ndarray
         Changed.
     features : ndarray of shape (P, n_inputs)
-        Of the inducing inputs; their root mean square is one.
+        Features of the inducing inputs, with a root mean square of one.
     X, Y : ndarray of shapes (n, n_inputs) and (n, n_targets)
         Some of the rows; with more than :data:`_NOISE_ROWS`, the first of them are used.
     weights : ndarray of shape (n,)
     n_total : float
-        Rows that divergences are weighed against.
+        Number of rows by which the divergences are divided.
     generator : numpy.random.Generator
     """
     a, rows = sizes, slice(_NOISE_ROWS)
@@ -279,19 +281,19 @@ def start(sizes, parameters, X, Y, weights, generator, exact=False, laws="gaussi
     weights : ndarray of shape (n,)
     generator : numpy.random.Generator
     exact : bool, default=False
-        Leave the pseudo-observations alone: an exact output has none.
+        If True, leave the pseudo-observations alone, because an exact output has none.
     laws : {"gaussian", "student_t", "auto"}, default="gaussian"
-        What the noise may be.
+        Noise models to consider.
 
     Returns
     -------
     prior_scale : float
-        Of the prior of the length scales, where training goes on from here; see
+        Scale of the prior of the length scales for the rest of training; see
         :func:`skbayesnn.gaussian_process.evidence.relevance_prior`.
     theta : ndarray of shape (n_inputs + 2,)
-        What :func:`fit_gaussian_process` gave.
+        The result of :func:`fit_gaussian_process`, or of the search with the noise model.
     seen : Seen or None
-        What the rows are trained on as; None with Gaussian noise.
+        Rows with Gaussian noise that replace the training rows; None if the noise is Gaussian.
     law : NoiseLaw or None
     """
     a, p = sizes, parameters
@@ -321,9 +323,10 @@ def start(sizes, parameters, X, Y, weights, generator, exact=False, laws="gaussi
     z = x[rows]
     if a.n_layers:
         centred = z - z.mean(axis=0)
-        # Features of unit mean square a row; their linear part has the prior's variance.
+        # Scale the features to unit mean square per row; their linear part then has the prior
+        # variance.
         unit = np.sqrt(np.mean((centred**2).sum(axis=1)))
-        if unit <= 1e-8 * np.abs(z).max():  # one point, but for rounding
+        if unit <= 1e-8 * np.abs(z).max():  # a single point, up to rounding
             unit = 1.0
         radius = _STRETCH * unit
         prior_scale /= radius

@@ -1,4 +1,4 @@
-"""``partial_fit``: a stream of batches, each seen once."""
+"""``partial_fit``: learning from a stream of batches, each of which is seen once."""
 
 import copy
 from typing import Self
@@ -16,7 +16,7 @@ from skbayesnn.training.rows import number_of_rows, regression_rows
 
 
 class Streaming:
-    """``partial_fit`` of an estimator that trains (:class:`skbayesnn.dwp.fitting.Training`)."""
+    """``partial_fit`` for estimators that train (:class:`skbayesnn.dwp.fitting.Training`)."""
 
     @whole_or_not_at_all
     @one_blas_thread
@@ -67,7 +67,7 @@ class Streaming:
             self.loss_curve_, self.validation_scores_, self.n_iter_ = [], [], 0
             self.n_samples_seen_, self._adam = 0, None
         else:
-            self._model = copy.deepcopy(self._model)  # should what follows fail
+            self._model = copy.deepcopy(self._model)  # the fitted model survives a failure below
             self._model.leave_rows()
         self.n_samples_seen_ = number_of_rows(self.n_samples_seen_ + weights.sum())
         settings = plan.phases[0].settings

@@ -1,7 +1,7 @@
-"""Products with triangular matrices that let other threads work meanwhile.
+"""Products with triangular matrices that release Python's lock while they compute.
 
-scipy's wrappers of BLAS hold Python's lock while they compute; the routines that scipy offers to
-Cython do not. They are the same routines, so results are the same to the last bit.
+scipy's Python wrappers of BLAS hold the lock during the computation; the routines that scipy
+exports to Cython do not. Both call the same routines, so the results agree to the last bit.
 """
 
 import ctypes
@@ -31,14 +31,14 @@ def multiply_lower(factor, rows, transposed=False):
     factor : ndarray of shape (n, n)
         Lower triangular, Fortran order.
     rows : ndarray of shape (m, n)
-        C order, and of the factor's precision, double or single; row i becomes ``factor @ row``, or
-        ``factor.T @ row``.
+        C order, with the same precision (double or single) as the factor. Row i becomes ``factor @
+        row`` or ``factor.T @ row``.
     transposed : bool
 
     Returns
     -------
     rows : ndarray of shape (m, n)
-        The same memory.
+        The same memory as the argument.
 
     Examples
     --------

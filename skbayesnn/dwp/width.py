@@ -1,24 +1,24 @@
-"""How wide predictions are, and that rows may be far outside of them.
+"""Calibration of the width of predictions, and Student-t tails for rows far outside of them.
 
-The settings of a Gaussian process are estimates. Some errors are therefore many times larger than
-its variances say: next to a step, by hundreds of deviations. So in predictions with Gaussian noise
-the function has a Student's t distribution. With its mean m and variance s², and the variance σ² of
-the noise, a target is
+The hyperparameters of a Gaussian process are estimates. Some errors are therefore many times larger
+than its variances suggest: next to a step, by hundreds of standard deviations. In predictions with
+Gaussian noise, the function therefore has a Student-t distribution with κ = 5 degrees of freedom.
+Let m and s² be its mean and variance, and σ² the variance of the noise. Then a target is
 
-    m + √v s z₁ + σ z₂,    1/v ~ Gamma(κ/2, κ/2) but for a constant that makes the mean of v one,
+    m + √v s z₁ + σ z₂,    1/v ~ Gamma(κ/2, κ/2), with v scaled to mean one,
 
-κ = 5, which leaves mean and variance as they are (:data:`GIVEN`).
+so mean and variance do not change (:data:`GIVEN`).
 
-Training stops while the noise variance still falls, and a function that is smoother than draws of
-the process is predicted better than it says. So where there is no noise, all predictions are too
-wide, and the rows that are left out of the output layer tell by how much. Given all other rows, the
-target of a row is there
+Training stops while the noise variance is still falling, and a function that is smoother than draws
+of the process is predicted better than the process says. If there is no noise, all predictions are
+therefore too wide, and the rows that are left out of the output layer show by how much. Given all
+other rows, the target of a row is then
 
     m + √v (a s² + b σ²)^½ z,    a, b ≤ 1,    1/v ~ Gamma(κ/2, κ/2).
 
-The factors a and b make the rows most probable, where their logs are standard normal a priori.
-Predictions are narrowed around their means in the same way. The networks have one factor for the
-process beside them (:mod:`skbayesnn.training.beside`). Not in the paper.
+The factors a and b maximise the posterior density given these rows; their logarithms have standard
+normal priors. Predictions are narrowed around their means by the same factors. The pooled process
+of the networks (:mod:`skbayesnn.training.beside`) has a single factor. Not in the paper.
 """
 
 from typing import NamedTuple
@@ -30,37 +30,37 @@ from skbayesnn.dwp.noise import MOST_GROUPS, fewer
 from skbayesnn.numerics.student_t import LEVELS, student_variances
 
 NO_NOISE = -14.0
-"""Where the log variance of the noise, of standardised targets, is below, none was found. The
-search that training starts from ends at −16 where there is none."""
+"""If the log noise variance of standardised targets is below this, no noise was found. Without
+noise, the search for the start of training ends at −16."""
 DEGREES = 5.0
 
 
 def _values(levels):
-    """Values of v and their probabilities, with the law of 1/v cut at these levels."""
+    """Values of v and their probabilities: the distribution of 1/v, divided at these levels."""
     return student_variances(DEGREES, 0.5 * (levels[1:] + levels[:-1])), np.diff(levels)
 
 
 VARIANCES, MASSES = _values(np.concatenate([[0.0], np.geomspace(1e-8, 1e-5, 4), LEVELS[1:]]))
-"""The values of v and their probabilities; down to so low ones that tails are Student's for errors
-of a hundred deviations."""
+"""Values of v and their probabilities. The lowest levels are so small that the tails are those of a
+Student-t distribution up to errors of a hundred standard deviations."""
 FEW_VARIANCES, FEW_MASSES = _values(
     np.array([0.0, 1e-8, 1e-6, 1e-4, 0.001, 0.01, 0.06, 0.25, 0.6, 1.0])
 )
 FEW_VARIANCES /= FEW_MASSES @ FEW_VARIANCES
-"""The same beside noise of its own, where fewer are enough; with a mean of one."""
+"""Values of v, scaled to mean one, if v does not multiply the noise; fewer are enough there."""
 LEAST_LOG_FACTOR, LOG_FACTOR_STEP = -16.0, 1.0
-"""Of the grid from which the search of the factors starts."""
+"""Grid on which the search for the factors starts."""
 
 
 class Width(NamedTuple):
-    """How wide predictions are beside what the process says.
+    """Width of predictions relative to the variances of the process.
 
     Attributes
     ----------
     function, noise : float
-        The factors a and b on its variances.
+        The factors a and b on the variances of the function and of the noise.
     together : bool, default=True
-        Whether the noise is multiplied by v, too.
+        Whether v also multiplies the noise.
     """
 
     function: float
@@ -69,7 +69,7 @@ class Width(NamedTuple):
 
     @property
     def noise_factor(self):
-        """What the noise variance is multiplied by."""
+        """Factor on the noise variance."""
         return self.noise * (float(MASSES @ VARIANCES) if self.together else 1.0)
 
     @property
@@ -78,16 +78,16 @@ class Width(NamedTuple):
         return (VARIANCES, MASSES) if self.together else (FEW_VARIANCES, FEW_MASSES)
 
     def law(self, means, variances, noises, n_groups=MOST_GROUPS):
-        """Mixture that predicts.
+        """Predictive mixture of Gaussians.
 
         Parameters
         ----------
         means, variances : ndarray of shape (n_draws, n)
-            Of the function in each draw.
+            Mean and variance of the function in each draw.
         noises : ndarray of shape (n_draws,)
-            Variances.
+            Noise variances.
         n_groups : int
-            Of draws, see :func:`skbayesnn.dwp.noise.fewer`.
+            Number of groups of draws; see :func:`skbayesnn.dwp.noise.fewer`.
 
         Returns
         -------
@@ -107,15 +107,15 @@ class Width(NamedTuple):
         return weights, means.reshape(-1, n).T, variances.reshape(-1, n).T
 
     def draws(self, functions, means, noises, generator):
-        """Functions around their mean, plus noise.
+        """Draws of the function around its mean, plus noise.
 
         Parameters
         ----------
         functions : ndarray of shape (n, n_draws)
         means : ndarray of shape (n,)
-            Of the function.
+            Mean of the function.
         noises : ndarray of shape (n_draws,)
-            Variances.
+            Noise variances.
         generator : numpy.random.Generator
 
         Returns
@@ -130,21 +130,21 @@ class Width(NamedTuple):
 
 
 GIVEN = Width(1.0, 1.0, together=False)
-"""That of a process whose variances are believed."""
+"""Width of a process whose variances are not corrected."""
 
 
 def loss_and_gradient(logs, squares, of_function, of_noise, weights):
-    """Minus the log posterior density of both logs, but for a constant, with its gradient.
+    """Negative log posterior density of both logarithms, up to a constant, and its gradient.
 
     Parameters
     ----------
     logs : ndarray of shape (2,)
-        Of a and b.
+        Logarithms of a and b.
     squares, of_function : ndarray of shape (n,)
-        Squared errors of rows that were left out, and the variances of the function there.
+        Squared errors of left-out rows, and the variances of the function there.
     of_noise : float
     weights : ndarray of shape (n,)
-        How many rows each stands for.
+        Number of rows that each row stands for.
 
     Returns
     -------
@@ -161,16 +161,16 @@ def loss_and_gradient(logs, squares, of_function, of_noise, weights):
 
 
 def best_width(errors, of_function, of_noise, weights):
-    """The factors that make rows that were left out most probable.
+    """Factors of maximum posterior density given the errors of left-out rows.
 
     Parameters
     ----------
     errors, of_function : ndarray of shape (n,)
-        Of rows that were left out, and the variances of the function there.
+        Errors of left-out rows, and the variances of the function there.
     of_noise : float
-        Variance.
+        Noise variance.
     weights : ndarray of shape (n,)
-        How many rows each stands for.
+        Number of rows that each row stands for.
 
     Returns
     -------

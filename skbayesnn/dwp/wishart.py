@@ -10,20 +10,20 @@ scale matrix and S (P, r), r = min(ν, P).
   AB-generalised singular Wishart. B = I gives the A-generalised one, A = B = I the
   generalised one.
 
-Densities are those of Z = S S' in the volume of its first r columns, on and below the
-diagonal, which determine a matrix of rank r. With S₁ the first r rows of S,
+Densities are those of Z = S S' with respect to the volume of the elements of its first r columns on
+and below the diagonal, which determine a matrix of rank r. Let S₁ be the first r rows of S. Then
 
     dZ = 2^r Π_j S_jj^(P−j+1) dS (trapezoidal S),
     d(A Z A') = |A|^r (|(A S)₁| / |S₁|)^(P+1−r) dZ,
 
-so the prior's log-density has (ν − P − 1) log|S₁| and the posterior's, beside that of T,
-−r log|A| − (P + 1 − r) (log|S₁| − log|(T B)₁|). The scale matrix L changes both alike and
-drops out of log Q − log P. There, log|S₁| has the factor r − ν: it vanishes where ν ≤ P, and
-where ν > P it is log|A| + log|T B|. What is left are moments of gamma and normal
-variables, so the divergence of the posterior from the prior is in closed form for every
-scale matrix (:func:`divergence`), where the paper averages log Q − log P over draws. That
-holds while the posterior starts from L as the prior does: the paper's mixture of the scale
-matrix with a learned V V' is left out.
+so the log density of the prior contains (ν − P − 1) log|S₁|, and that of the posterior contains, in
+addition to the log density of T, −r log|A| − (P + 1 − r) (log|S₁| − log|(T B)₁|). The scale matrix
+L changes both in the same way and cancels in log Q − log P. In this difference, log|S₁| has the
+factor r − ν: the term vanishes if ν ≤ P, and if ν > P it is log|A| + log|T B|. Only moments of
+gamma and normal variables remain, so the divergence of the posterior from the prior has a closed
+form for every scale matrix (:func:`divergence`), whereas the paper averages log Q − log P over
+draws. This requires that the posterior has the scale matrix L of the prior;
+:mod:`skbayesnn.dwp.scale_mixture` adds the paper's mixture with a learned V V'.
 """
 
 import numpy as np
@@ -100,14 +100,14 @@ def prior_parameters(posterior, n_points, freedom):
 
 
 class Draws:
-    """Draws of S from the posterior, with what their gradient needs.
+    """Draws of S from the posterior, and intermediate results for their gradient.
 
     Parameters
     ----------
     parameters : dict of str to ndarray
         See :func:`parameter_shapes`.
     uniform : ndarray of shape (n_draws, r)
-        In (0, 1): the gamma variables by inversion.
+        Values in (0, 1), from which the gamma variables are computed by inversion.
     normal : ndarray of shape (n_draws, P, r)
         Standard normal variables; those on and above the diagonal are not used.
 
@@ -127,7 +127,7 @@ class Draws:
         self.bartlett = self.scaled + np.where(self.below, p["mean"], 0.0)
         self.shape = np.exp(p["log_shape"])
         self.gamma, self.d_gamma = gamma_quantile(self.shape, uniform)
-        # A shape near zero has quantiles that underflow.
+        # If the shape is near zero, quantiles underflow.
         self.gamma = np.maximum(self.gamma, 1e-200)
         self.diagonal = np.sqrt(self.gamma * np.exp(p["log_square"]) / self.shape)
         j = np.arange(rank)
@@ -138,7 +138,7 @@ class Draws:
         self.factors = self.inner if self.left is None else self.left @ self.inner
 
     def adjoint(self, d_factors):
-        """Gradient in every parameter from that in ``factors``.
+        """Gradient with respect to every parameter from that with respect to ``factors``.
 
         Parameters
         ----------
@@ -159,14 +159,14 @@ class Draws:
         out["mean"] = np.where(self.below, d_factors.sum(axis=0), 0.0)
         out["log_std"] = np.where(self.below, (d_factors * self.scaled).sum(axis=0), 0.0)
         j = np.arange(self.diagonal.shape[1])
-        half = 0.5 * d_factors[:, j, j] * self.diagonal  # gradient in log T_jj²
+        half = 0.5 * d_factors[:, j, j] * self.diagonal  # gradient with respect to log T_jj²
         out["log_square"] = half.sum(axis=0)
         out["log_shape"] = (half * (self.shape * self.d_gamma / self.gamma - 1)).sum(axis=0)
         return out
 
 
 def prior_constant(n_points, freedom):
-    """Of the log-density of the trapezoidal S."""
+    """Normalising constant of the log density of the trapezoidal S."""
     rank = min(freedom, n_points)
     shape = 0.5 * (freedom - np.arange(rank))
     constant = (np.log(2) * (1 - shape) - gammaln(shape)).sum()
@@ -192,7 +192,7 @@ def divergence(parameters, freedom):
     j = np.arange(rank)
     low = below(n_points, rank)
     shape, log_rate = np.exp(p["log_shape"]), p["log_shape"] - p["log_square"]
-    prior_power = freedom - j - 1.0  # of S_jj in the prior's density of a trapezoidal S
+    prior_power = freedom - j - 1.0  # exponent of S_jj in the prior density of a trapezoidal S
     left = p.get("left")
     right = triangular(p["right"]) if "right" in p else None
 
@@ -203,7 +203,7 @@ def divergence(parameters, freedom):
     t_mean[j, j] = ratio * np.sqrt(square)
     t_var[j, j] = square * (1 - ratio**2)
 
-    # The mean of log Q − log P, see above.
+    # The mean of log Q − log P, see the module docstring.
     log_s = 0.5 * (digamma(shape) - log_rate)
     value = (np.log(2) - gammaln(shape) + (shape - 0.5) * digamma(shape)).sum()
     value += (0.5 * log_rate - shape).sum() - prior_power @ log_s
@@ -214,7 +214,7 @@ def divergence(parameters, freedom):
         value -= freedom * np.log(np.abs(np.diagonal(lu))).sum()
     if right is not None:
         value -= right_counts @ np.diagonal(p["right"])
-    # The normal elements' log 2π is in both densities.
+    # Both densities contain log 2π for the normal elements.
     value -= prior_constant(n_points, freedom) + 0.5 * LOG_2PI * low.sum()
     left_sq = np.ones(n_points) if left is None else (left**2).sum(axis=0)
     right_sq = np.ones(rank) if right is None else (right**2).sum(axis=1)

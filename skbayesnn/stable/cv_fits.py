@@ -1,4 +1,4 @@
-"""The fits of a grid over α and ν, one a fold and candidate, and the table of their scores."""
+"""The fits of a grid over α and ν, one per fold and candidate, and the table of their scores."""
 
 import inspect
 import time
@@ -19,12 +19,12 @@ from skbayesnn.stable.posterior import convergence
 
 
 class GridMember(StableNNRegressor):
-    """A fit of the grid, with cells that are there already; the grid warns for all."""
+    """One fit of the grid, with cells made in advance; the grid search issues warnings for all."""
 
     _partition_given = None
 
     def partition_of(self, X, y, weights, train):
-        """The cells of a fold; the generator is the one that its fit would make."""
+        """Cells of a fold, made with the generator that its own fit would use."""
         train = np.arange(len(X))[train]
         train = train[weights[train] > 0]
         if not train.size:
@@ -41,7 +41,7 @@ class GridMember(StableNNRegressor):
 
 
 def routed(estimator, scorer, sample_weight, groups):
-    """The keywords that the splitter takes, and those that the scorer takes."""
+    """Keyword arguments for the splitter, and those for the scorer."""
     if get_config()["enable_metadata_routing"]:
         given = {"sample_weight": sample_weight, "groups": groups}
         given = {name: value for name, value in given.items() if value is not None}
@@ -52,14 +52,13 @@ def routed(estimator, scorer, sample_weight, groups):
 
 
 def evaluate(model, partition, data, train, test, scoring, caller, context):
-    """Fit one (α, ν) on one fold and score it.
+    """Fit one pair (α, ν) on one fold, and score it.
 
     Returns
     -------
     row : tuple
-        Score, times of the fit and of the score in seconds, largest R-hat, whether
-        the chains have converged, and what went wrong (None for nothing). Numbers that are
-        missing are NaN.
+        Score, times of the fit and of the score in seconds, largest R-hat, whether the chains have
+        converged, and the error message (None without an error). Missing numbers are NaN.
     """
     model._partition_given = partition
     X, y, weights = data
@@ -67,7 +66,7 @@ def evaluate(model, partition, data, train, test, scoring, caller, context):
     X_train, y_train = take_rows(X, train), take_rows(y, train)
     told = {"estimator": caller, "X": X_train, "y": y_train}
     score, failure, converged, worst = np.nan, None, np.nan, np.nan
-    # Chains stay in their task: a cluster's backend would send each on a journey.
+    # Chains run within their task: the backend of a cluster would send each to another machine.
     with (
         joblib.parallel_config(backend="sequential"),
         context.propagate_callback_context(model),
@@ -88,7 +87,7 @@ def evaluate(model, partition, data, train, test, scoring, caller, context):
 
 
 def warn_of_failures(errors):
-    """Tell of fits and scores that failed, the same error once."""
+    """Warn of failed fits and scores; equal errors are reported once."""
     if errors:
         kinds = {error: errors.count(error) for error in errors}
         texts = [f"{count} of them with\n{error}" for error, count in kinds.items()]
@@ -107,8 +106,8 @@ def results_table(candidates, out):
     candidates : list of dict
         The parameters of each candidate.
     out : ndarray of shape (n_candidates, n_splits, 5)
-        Of each fit its score, times of the fit and of the score in seconds, largest R-hat,
-        and whether the chains have converged.
+        For each fit: score, times of the fit and of the score in seconds, largest R-hat, and
+        whether the chains have converged.
 
     Returns
     -------
@@ -126,7 +125,7 @@ def results_table(candidates, out):
         results[f"split{k}_test_score"] = split
     means = scores.mean(axis=1)
     results["mean_test_score"], results["std_test_score"] = means, scores.std(axis=1)
-    # A score that is no number ranks last.
+    # NaN scores rank last.
     ranks = rankdata(np.where(np.isnan(means), np.inf, -means), method="min")
     results["rank_test_score"] = ranks.astype(np.int32)
     results["max_r_hat"] = r_hats.max(axis=1)
@@ -134,7 +133,7 @@ def results_table(candidates, out):
 
 
 def best_index(results, errors):
-    """Place of the candidate with the best mean score.
+    """Index of the candidate with the best mean score.
 
     Parameters
     ----------
@@ -146,7 +145,7 @@ def best_index(results, errors):
     Raises
     ------
     ValueError
-        If no mean is a number.
+        If every mean is NaN.
     """
     best = int(np.argmin(results["rank_test_score"]))
     if np.isnan(results["mean_test_score"][best]):

@@ -1,8 +1,8 @@
 """Convergence of Markov chains: R-hat and effective sample sizes of bulk and tails.
 
-Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021), "Rank-normalization, folding,
-and localization". Ranks make them meaningful for heavy-tailed quantities; folded about the
-median, R-hat sees chains that agree on where a quantity is but not on how far it spreads.
+Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021), "Rank-normalization, folding, and
+localization". Ranks make these diagnostics meaningful for heavy-tailed quantities. Folding about
+the median lets R-hat detect chains that agree on the location of a quantity but not on its spread.
 """
 
 import numpy as np
@@ -27,7 +27,7 @@ def _normal_scores(split):
 
 
 def r_hat(draws):
-    """Rank-normalised split R-hat, the larger one of values as they are and folded.
+    """Rank-normalised split R-hat: the larger of the values for plain and for folded draws.
 
     Parameters
     ----------
@@ -36,8 +36,8 @@ def r_hat(draws):
     Returns
     -------
     r_hat : ndarray of shape (n_values,)
-        Near one where the chains, and the halves of each, agree; NaN with fewer than
-        four draws a chain.
+        Near one if the chains, and the halves of each, agree; NaN with fewer than four draws per
+        chain.
     """
     if draws.shape[1] < 4:
         return np.full(draws.shape[2], np.nan)
@@ -50,7 +50,7 @@ def _ratio(z):
     within, between, _ = _variances(z)
     n = z.shape[1]
     with np.errstate(divide="ignore", invalid="ignore"):
-        # A quantity that never moves (0/0) has converged.
+        # A quantity that never changes (0/0) counts as converged.
         ratio = np.where(between + within > 0, between / (n * within), 0.0)
     return np.sqrt((n - 1) / n + ratio)
 
@@ -73,8 +73,8 @@ def effective_sample_size(draws):
     Returns
     -------
     effective : ndarray of shape (n_values,)
-        Geyer's initial monotone sequence on the split, rank-normalised chains; at most
-        N log10 N for N draws in all, and NaN with fewer than four draws a chain.
+        From Geyer's initial monotone sequence on the split, rank-normalised chains. At most N log10
+        N for N draws in total, and NaN with fewer than four draws per chain.
     """
     if draws.shape[1] < 4:
         return np.full(draws.shape[2], np.nan)
@@ -82,7 +82,7 @@ def effective_sample_size(draws):
 
 
 def tail_effective_sample_size(draws):
-    """Effective number of independent draws for the 5 % and 95 % quantiles, the smaller one.
+    """Effective number of independent draws for the 5 % or the 95 % quantile, whichever is smaller.
 
     Parameters
     ----------
@@ -91,8 +91,9 @@ def tail_effective_sample_size(draws):
     Returns
     -------
     effective : ndarray of shape (n_values,)
-        As :func:`effective_sample_size`, of the indicators of the tails. One that never
-        changes, as where most draws are equal, says nothing and counts as independent.
+        Computed as in :func:`effective_sample_size`, for the indicators of the tails. An indicator
+        that never changes, for example because most draws are equal, is uninformative and counts as
+        independent.
     """
     if draws.shape[1] < 4:
         return np.full(draws.shape[2], np.nan)
@@ -107,11 +108,11 @@ def tail_effective_sample_size(draws):
 
 
 def _effective(z):
-    """Effective sizes from chains (n_chains, n, n_values)."""
+    """Effective sample sizes from chains of shape (n_chains, n, n_values)."""
     n_chains, n, n_values = z.shape
     total = n_chains * n
     effective = np.empty(n_values)
-    # A few quantities at a time: the transforms take n_chains * n complex numbers each.
+    # Process a few quantities at a time: their transforms take n_chains * n complex numbers each.
     step = max(1, 2**21 // total)
     for start in range(0, n_values, step):
         block = z[..., start : start + step]

@@ -1,15 +1,16 @@
-"""Away from the rows: predictions of the posterior stacked with those of a smooth law.
+"""Predictions away from the rows: the posterior, stacked with smooth Gaussian processes.
 
-Sign units alone make functions that, beyond the rows and across gaps between them, go on from the
-nearest rows or jump; of smooth functions they know nothing there, and intervals are too narrow.
-Whether a function is smooth the rows tell. Each row is left out in turn, and two laws predict it:
-the network (:mod:`skbayesnn.stable.left_out`) and the Gaussian processes of
+Sign units make functions that, beyond the rows and across gaps, either continue at the value of the
+nearest rows or jump. For a smooth function, their intervals are too narrow there. The rows indicate
+whether the function is smooth. Each row is left out in turn and predicted by two models: the
+network (:mod:`skbayesnn.stable.left_out`) and the Gaussian processes of
 :class:`skbayesnn.training.unseen.SmoothLaw`.
 
-The share of the smooth law maximises the log-density of the rows left out (Yao et al., "Using
-stacking to average Bayesian predictive distributions", 2018). A prediction is a mixture, in which
-the smooth law has that share times the chance that no row tells of the new one: zero among the
-rows, where predictions are those of the posterior. Not in the paper of the network.
+The weight of the smooth model maximises the log density of the left-out rows (Yao et al., "Using
+stacking to average Bayesian predictive distributions", 2018). A prediction is a mixture in which
+the smooth model has this weight times the probability that no row is informative about the new one.
+This probability is zero among the rows, where predictions are those of the posterior. Not in the
+paper of the network.
 """
 
 import numpy as np
@@ -19,12 +20,12 @@ from skbayesnn.training.unseen import Unseen, draws_where_unseen, where_unseen
 
 
 def stacking_share(first, second, weights):
-    """The share of the second of two laws that maximises the log-density of their mixture.
+    """Weight of the second of two models that maximises the log density of their mixture.
 
     Parameters
     ----------
     first, second : ndarray of shape (n,)
-        Log-density of each row under each law.
+        Log density of each row under each model.
     weights : ndarray of shape (n,)
 
     Returns
@@ -39,23 +40,23 @@ def stacking_share(first, second, weights):
 
     if slope(0.0) <= 0.0:
         return 0.0
-    # A ratio of exactly zero would divide by zero at a share of one.
+    # A ratio of exactly zero would cause a division by zero at a weight of one.
     if gain.min() > -1.0 and slope(1.0) >= 0.0:
         return 1.0
     return float(brentq(slope, 0.0, 1.0 - 1e-9)) if slope(1.0 - 1e-9) < 0.0 else 1.0
 
 
 class Extrapolation:
-    """What a fitted network and its rows predict where no row is near.
+    """Predictions of a fitted network away from its rows.
 
     Parameters
     ----------
     partition : Partition
     X : ndarray of shape (n, n_features)
     y, sample_weight : ndarray of shape (n,)
-        Targets, standardised, and weights above zero.
+        Standardised targets, and positive weights.
     generator : numpy.random.Generator
-        Chooses rows where there are more than some hundred.
+        Selects rows if there are more than several hundred.
     """
 
     def __init__(self, partition, X, y, sample_weight, generator):
@@ -66,7 +67,7 @@ class Extrapolation:
         self._unseen.add(pairs[:, :-1], pairs[:, -1:], weights)
 
     def share(self, partition, draws):
-        """How much of a prediction far from all rows is the smooth law's.
+        """Weight of the smooth model in a prediction far from all rows.
 
         Parameters
         ----------
@@ -79,26 +80,26 @@ class Extrapolation:
         """
         if self._share[0] is not draws:
             law = self._unseen.law
-            # The smooth law sees the rows as the partition scales them.
+            # The smooth model uses the rows in the scaling of the partition.
             first = partition.log_densities_left_out(draws, law.X, law.targets[:, 0], law.weights)
             second = law.log_densities_left_out()[:, 0]
             self._share = draws, stacking_share(first, second, law.weights)
         return self._share[1]
 
     def _away(self, partition, draws, X):
-        """The chance of the smooth law at each row, and that law."""
+        """Weight of the smooth model at each row, and its predictions."""
         chance, gaussians = self._unseen(partition.inputs.scaled(X))
         if gaussians is not None:
             chance = chance * self.share(partition, draws)
         return chance, gaussians if chance.any() else None
 
     def stacked(self, known, partition, draws, X):
-        """The predictive distribution of the posterior, and of both laws away from the rows.
+        """Predictive distribution of the posterior, mixed with the smooth model away from the rows.
 
         Parameters
         ----------
         known : PredictiveMixture
-            Of new observations at X, standardised.
+            Distribution of new observations at X, standardised.
         partition : Partition
         draws : Draws
         X : ndarray of shape (n, n_features)
@@ -106,10 +107,10 @@ class Extrapolation:
         Returns
         -------
         law : PredictiveMixture
-            The same where rows are near.
+            Equal to ``known`` near the rows.
         """
         return where_unseen(known, *self._away(partition, draws, X))
 
     def stack_draws(self, y, partition, draws, X, generator):
-        """As :meth:`stacked`, of draws y (n, n_draws), which are changed."""
+        """Apply :meth:`stacked` to draws y (n, n_draws), which are changed in place."""
         draws_where_unseen(y, *self._away(partition, draws, X), generator)

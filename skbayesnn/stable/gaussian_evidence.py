@@ -1,4 +1,4 @@
-"""The evidence of a Gaussian process and its gradient: what searches for input scales need."""
+"""The evidence of a Gaussian process and its gradient, for the search for input scales."""
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, lapack
@@ -11,7 +11,7 @@ def inverse_of(factor):
 
 
 def minus_log_evidence(covariance, y):
-    """-log N(y; 0, C) but for n/2 log 2π, and its gradient by C.
+    """-log N(y; 0, C) up to n/2 log 2π, and its gradient with respect to C.
 
     Parameters
     ----------
@@ -32,12 +32,12 @@ def minus_log_evidence(covariance, y):
 
 
 def by_log_scales(weight, scaled):
-    """Gradient by log λ_j of a sum over pairs of rows of k(|s - s'|²), s = λx.
+    """Gradient with respect to log λ_j of a sum of k(|s - s'|²) over pairs of rows, with s = λx.
 
     Parameters
     ----------
     weight : ndarray of shape (n, n)
-        Symmetric: for each pair minus twice the derivative of the sum by |s - s'|².
+        Symmetric: for each pair, minus twice the derivative of the sum with respect to |s - s'|².
     scaled : ndarray of shape (n, n_features)
         s.
 

@@ -1,19 +1,19 @@
-"""A scale for each input, by the evidence of the Gaussian limit.
+"""A scale for each input, which maximises the evidence of the Gaussian limit.
 
-Hidden units whose input weights all have the same scale turn with every input alike, and
-inputs that do not matter drown those that do. The scales λ of the input weights,
-w_j ~ N(0, λ_j²), are chosen as Gaussian processes choose length scales: by maximising
-the marginal likelihood of α = 2, whose covariance is
+If the weights of all inputs have the same scale, hidden units depend on all inputs alike, and
+irrelevant inputs mask the relevant ones. The scales λ of the input weights, w_j ~ N(0, λ_j²), are
+therefore chosen as Gaussian processes choose length scales: by maximising the marginal likelihood
+for α = 2, whose covariance is
 
     ν k(c) + σ² I,    k(c) = 1 - 2 arccos(c)/π,    c the cosine between (1, λx) and (1, λx'),
 
-over log λ, log ν and log σ², with a wide normal prior on log λ. For the units erf(b + w · x)
-the kernel is that of Williams (1998), the same function k of
+over log λ, log ν and log σ², with a wide normal prior on log λ. For the units erf(b + w · x), the
+kernel is that of Williams (1998), the same function k of
 
-    c = (λ_0² + λx · λx') / √((½ + λ_0² + |λx|²) (½ + λ_0² + |λx'|²)),
+    c = (λ_0² + λx · λx') / √((½ + λ_0² + |λx|²) (½ + λ_0² + |λx'|²)).
 
-and the scale λ_0 of the biases is sought, too: it is the sign that has no scale. For cosines
-it is the squared exponential kernel, exp(-|λx - λx'|²/2) (Rahimi and Recht, 2007).
+The scale λ_0 of the biases is then estimated, too (the sign is invariant to scale). For cosines, it
+is the squared exponential kernel, exp(-|λx - λx'|²/2) (Rahimi and Recht, 2007).
 """
 
 import numpy as np
@@ -29,17 +29,17 @@ from skbayesnn.stable.partitions.features import distinct_rows
 from skbayesnn.stable.partitions.sampled import BIAS_SCALES
 
 MAX_ROWS = 600
-"""Of more distinct rows a random part is used: an evaluation costs O(n³)."""
+"""If there are more distinct rows, a random subset is used: an evaluation costs O(n³)."""
 
 _PRIOR_VARIANCE = 9.0
 _LOG_BOUND = 9.0
-# As a share of ν: the arc cosines of nearly equal rows lose half of their digits.
+# Relative to ν: the arc cosines of nearly equal rows lose half of their digits.
 _LEAST_NOISE = 1e-6
 _MAX_ITERATIONS = 100
 
 
 def _sign(X, scales):
-    """The limit of signs; as :func:`_erf`."""
+    """Kernel for sign units; returns the same values as :func:`_erf`."""
     scaled = X * scales
     norms = np.sqrt(1.0 + (scaled**2).sum(axis=1))
     u = scaled / norms[:, None]
@@ -47,13 +47,13 @@ def _sign(X, scales):
 
 
 def _erf(X, scales):
-    """The limit of error functions, and a function for its gradient.
+    """Kernel for error-function units, and a function for its gradient.
 
     Returns
     -------
     k : ndarray of shape (n, n)
     gradient_of : callable
-        Turns the gradient of something by k into that by the logarithms of the scales.
+        Maps a gradient with respect to k to that with respect to the logarithms of the scales.
     """
     scaled = np.column_stack([X, np.ones(len(X))]) * scales
     u = scaled / np.sqrt(0.5 + (scaled**2).sum(axis=1))[:, None]
@@ -61,13 +61,13 @@ def _erf(X, scales):
 
 
 def _arc_cosine(u, cosine):
-    """1 - 2 arccos(c)/π: `u` are the scaled inputs over their norms."""
-    # Equal rows: an arc cosine would make 1e-8 of a rounding error.
+    """1 - 2 arccos(c)/π; `u` are the scaled inputs divided by their norms."""
+    # Equal rows: the arc cosine would turn a rounding error into 1e-8.
     cosine[cosine > 1.0 - 1e-14] = 1.0
     cosine = np.maximum(cosine, -1.0)
 
     def gradient_of(by_k):
-        # k'(c) = 2/(π √(1-c²)); on equal rows c does not change with the scales.
+        # k'(c) = 2/(π √(1-c²)); for equal rows, c does not depend on the scales.
         sine = np.sqrt(1.0 - cosine**2)
         slope = np.divide(2.0 / np.pi, sine, out=np.zeros_like(sine), where=sine > 1e-7)
         by_cosine = by_k * slope
@@ -79,7 +79,7 @@ def _arc_cosine(u, cosine):
 
 
 def _cosine(X, scales):
-    """The limit of cosines, the squared exponential kernel; as :func:`_erf`."""
+    """Squared exponential kernel for cosine units; returns the same values as :func:`_erf`."""
     scaled = X * scales
     k = np.exp(-0.5 * cdist(scaled, scaled, "sqeuclidean"))
     return k, lambda by_k: by_log_scales(by_k * k, scaled)
@@ -89,7 +89,7 @@ _KERNELS = {"sign": _sign, "erf": _erf, "cosine": _cosine}
 
 
 def negative_log_posterior(parameters, X, y, activation="sign", counts=1.0, within=0.0):
-    """Minus the log-evidence and log-prior, and its gradient.
+    """Negative log evidence plus negative log prior, and the gradient.
 
     Parameters
     ----------
@@ -100,9 +100,9 @@ def negative_log_posterior(parameters, X, y, activation="sign", counts=1.0, with
         Standardised.
     activation : {"sign", "erf", "cosine"}, default="sign"
     counts : float or ndarray of shape (n,), default=1.0
-        Number of rows that each row of X stands for; y are then their means.
+        Number of rows that each row of X stands for; y then contains their means.
     within : float, default=0.0
-        Sum of squares of the targets about those means.
+        Sum of squares of the targets about these means.
 
     Returns
     -------
@@ -127,17 +127,17 @@ def negative_log_posterior(parameters, X, y, activation="sign", counts=1.0, with
 
 
 def best_scales(X, y, rng, activation="sign", sample_weight=None):
-    """The scales of input weights and biases that maximise the evidence of the Gaussian limit.
+    """Scales of input weights and biases that maximise the evidence of the Gaussian limit.
 
     Parameters
     ----------
     X : ndarray of shape (n, n_features)
     y : ndarray of shape (n,)
     rng : numpy.random.Generator
-        Chooses rows where there are more than :data:`MAX_ROWS` distinct ones.
+        Selects rows if there are more than :data:`MAX_ROWS` distinct ones.
     activation : {"sign", "erf", "cosine"}, default="sign"
     sample_weight : ndarray of shape (n,), default=None
-        How often each row counts.
+        Weight of each row.
 
     Returns
     -------
@@ -147,9 +147,9 @@ def best_scales(X, y, rng, activation="sign", sample_weight=None):
     Warns
     -----
     ConvergenceWarning
-        If the search has not ended at a maximum.
+        If the search does not end at a maximum.
     """
-    # In units of each input's spread, so that unscaled inputs are within reach.
+    # Work in units of each input's standard deviation, so that the bounds suit inputs of any scale.
     _, spread = location_and_scale(X, "X", sample_weight)
     location, scale = location_and_scale(y, "y", sample_weight)
     rows, y, counts, squares = distinct_rows(X / spread, (y - location) / scale, sample_weight)

@@ -1,36 +1,36 @@
-"""Training rows left out: the density of each given all others, by draws given all rows.
+"""Leave-one-out densities of the training rows, computed from draws given all rows.
 
-A draw given all rows counts with the inverse of the density that it gives the row,
+Each draw is weighted by the inverse of the density that it gives the row,
 
     1 / p(y_i | others) = E[1 / p(y_i | draw, others) | all rows],
 
-where what the draw leaves open is integrated out in p(y_i | draw, others).
+where p(y_i | draw, others) integrates over everything that the draw does not determine.
 """
 
 import numpy as np
 from scipy.special import logsumexp
 
 MOST_LEVERAGE = 1.0 - 1e-9
-"""How much of what is known of f at a row that row itself may tell."""
+"""Upper limit on the leverage of a row: its own share of the information about f there."""
 
 
 def average_left_out(log_densities):
-    """log p(y_i | others) from those given each draw, (n, n_draws): their harmonic mean."""
+    """log p(y_i | others): harmonic mean of the densities given each draw, (n, n_draws)."""
     return np.log(log_densities.shape[1]) - logsumexp(-log_densities, axis=1)
 
 
 def gaussian_left_out(means, variances, noise, y, weights):
-    """Log-density of each target given all other rows, where f and the noise are Gaussian.
+    """Log density of each target given all other rows, if f and the noise are Gaussian.
 
-    Given the scales of the weights and the noise, f at a row is N(m, v) with the row and N(m', v')
-    without it, so that with h = w v/σ², w the weight of the row,
+    Given the scales of the weights and the noise, f at a row is N(m, v) with the row, and N(m', v')
+    without it. Let w be the weight of the row and h = w v/σ². Then
 
         y | draw, others ~ N(y - (y - m)/(1 - h), σ²/(w (1 - h))).
 
     Parameters
     ----------
     means, variances : ndarray of shape (n, n_draws)
-        Of f at the rows, given the scales and the noise of each draw and all targets.
+        Moments of f at the rows, given the scales and the noise of each draw and all targets.
     noise : ndarray of shape (n_draws,)
         σ².
     y, weights : ndarray of shape (n,)

@@ -1,4 +1,4 @@
-"""The chains of a fit; from their records to attributes: draws, and how far to trust them."""
+"""Runs the chains of a fit, and turns their records into draws and convergence diagnostics."""
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -23,7 +23,7 @@ def sample_posterior(estimator, partition, prior, starts, n_warmup, data, contex
     partition : Partition
     prior : Prior
     starts : list of (State, numpy.random.Generator)
-        One a chain; both are changed in place, to where it could go on.
+        One per chain. Both are changed in place, so that the chain can continue later.
     n_warmup : int
     data : tuple of ndarray
         X and y, for callbacks.
@@ -47,8 +47,8 @@ def sample_posterior(estimator, partition, prior, starts, n_warmup, data, contex
     def attributes(records):
         return fitted_attributes(partition, prior, records, estimator._scale)
 
-    # One BLAS thread: more do not pay on systems of this size, and chains that run
-    # side by side would fight for the cores.
+    # One BLAS thread: more do not help with systems of this size, and parallel chains would compete
+    # for the cores.
     records = Parallel(n_jobs=estimator.n_jobs, prefer="threads")(
         delayed(run_chain)(
             chain,
@@ -64,13 +64,13 @@ def sample_posterior(estimator, partition, prior, starts, n_warmup, data, contex
 
 
 def convergence(estimator, of_parts=False):
-    """The largest R-hat and the least effective sample size, and whether both are good.
+    """The largest R-hat and the smallest effective sample size, and whether both are acceptable.
 
     Parameters
     ----------
     estimator : StableNNRegressor
     of_parts : bool, default=False
-        Judge the parts of the function instead of what predictions are made of.
+        Judge the parts of the function instead of the quantities that predictions use.
 
     Returns
     -------
@@ -90,12 +90,12 @@ def convergence(estimator, of_parts=False):
         sizes.append(estimator.effective_sample_size_.min())
         sizes.append(estimator.tail_effective_sample_size_.min())
     worst, fewest = np.max(r_hats), np.min(sizes)
-    # Written so that NaN, from fewer than four sweeps, is not good.
+    # NaN, from fewer than four sweeps, counts as not converged.
     return worst, fewest, bool(worst <= _MAX_R_HAT and fewest >= _MIN_EFFECTIVE)
 
 
 def warn_unless_converged(estimator, of_parts=False):
-    """Tell the user how far off the chains are, and what helps."""
+    """Warn if the chains have not converged, and suggest remedies."""
     worst, fewest, good = convergence(estimator, of_parts)
     if not good:
         what = "for the parts of the function" if of_parts else "for predictions"
@@ -109,16 +109,16 @@ def warn_unless_converged(estimator, of_parts=False):
 
 
 def fitted_attributes(partition, prior, records, scale):
-    """The attributes of the estimator with which it predicts.
+    """Fitted attributes of the estimator, with which it predicts.
 
     Parameters
     ----------
     partition : Partition
     prior : Prior
     records : list of Record
-        One a chain; they are cut to the shortest of them.
+        One per chain; all are truncated to the shortest.
     scale : float
-        Of y.
+        Standard deviation of y.
 
     Returns
     -------
@@ -128,7 +128,7 @@ def fitted_attributes(partition, prior, records, scale):
     records = [record.first(n_draws) for record in records]
     draws = partition.draws_of(records)
     f, parameters = np.stack([r.f for r in records]), partition.followed(prior, records)
-    # Chains that have a posterior of their own each say nothing of whether they agree.
+    # Chains with different posteriors are judged in separate groups.
     judges = {
         "r_hat_": (r_hat, np.maximum, np.max),
         "effective_sample_size_": (effective_sample_size, np.add, np.min),
@@ -142,7 +142,7 @@ def fitted_attributes(partition, prior, records, scale):
             for parameter, values in parameters.items()
         }
     noise, nu = scale**2 * np.exp(draws.log_noise), np.exp(draws.log_nu)
-    # One input has one.
+    # With one input, there is a single ν.
     nu = nu.reshape(len(nu), -1)[:, 0] if nu.size == len(nu) else nu
     return attributes | {
         "cells_": partition,

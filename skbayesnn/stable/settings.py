@@ -1,4 +1,4 @@
-"""What the parameters of the network may be, and which of them a warm start holds fixed."""
+"""Constraints on the parameters of the network, and those that a warm start must not change."""
 
 from numbers import Integral, Real
 
@@ -31,19 +31,19 @@ CONSTRAINTS = {
     "n_jobs": N_JOBS,
 }
 
-# They say how long chains are and what is told of them, not what they sample from.
+# These set the length of the chains and what is reported, but not the distribution that is sampled.
 _OF_THE_RUN = {"n_warmup", "n_posterior_draws", "thin", "warm_start", "n_jobs", "random_state"}
 _OF_THE_RUN |= {"point_estimate", "extrapolation"}
 
 
 def model_parameters(estimator):
-    """The parameters that say what the chains sample from, and how."""
+    """The parameters that determine which distribution the chains sample, and how."""
     parameters = estimator.get_params(deep=False)
     return {name: parameters[name] for name in set(parameters) - _OF_THE_RUN}
 
 
 def check_unchanged(estimator, X, y, sample_weight):
-    """An error where the chains of the last fit are not those of these data and parameters."""
+    """Raise an error if the data or the model parameters differ from those of the last fit."""
     before, now = estimator._fitted_with, model_parameters(estimator)
     changed = sorted(name for name in now if not np.array_equal(before[name], now[name]))
     if changed or not estimator.cells_.is_of(X, y, sample_weight):

@@ -1,1 +1,1 @@
-"""The model for tables: exact stable processes of single inputs, and a smooth rest."""
+"""The additive model for tables: exact stable processes of single inputs, plus a smooth part."""

@@ -1,8 +1,9 @@
-"""Moves of α and ν where f is one f_k: f is integrated out, as in the cells of a line.
+"""Updates of α and ν with f integrated out, for one input without a dense part.
 
-With several parts α can only go where the variances of all weights let it. With one, the evidence
-of the targets given these and the precisions of the noise costs O(n), and the moves are those of
-:mod:`skbayesnn.stable.samplers.hyper`, which carry the scales of weights along.
+With several parts, α can move only as far as the variances of all weights allow. With a single
+part, the evidence of the targets, given the variances and the precisions of the noise, costs O(n).
+The updates are then those of :mod:`skbayesnn.stable.samplers.hyper`, which rescale the scales of
+the weights along with α.
 """
 
 import numpy as np
@@ -15,7 +16,7 @@ _NONE = np.empty(0)
 
 
 def move_alpha_without_f(partition, prior, state, rng):
-    """A few moves of α and ν, given f at the smallest value; the rest of f is to be drawn next.
+    """Update α and ν given f at the smallest value; the rest of f must be redrawn next.
 
     Parameters
     ----------
@@ -23,7 +24,7 @@ def move_alpha_without_f(partition, prior, state, rng):
         With one input and without dense units.
     prior : Prior
     state : AdditiveState
-        α, ν and all v are changed.
+        α, ν and all v are changed in place.
     rng : numpy.random.Generator
     """
     index, log_masses = partition.index[0], partition.axes[0].cells.log_masses
@@ -31,7 +32,7 @@ def move_alpha_without_f(partition, prior, state, rng):
     targets = np.bincount(index, state.precisions * partition.y) / totals
     numbers = (np.array([value]) for value in (state.log_noise, state.alpha))
     moved = State(state.log_variances, state.f, _NONE, _NONE, *numbers, state.log_nu.copy())
-    # Squares about the targets, and the number of rows, are the same for all α and ν.
+    # The squares about the targets and the number of rows do not depend on α and ν.
     problem = make_problem(targets, totals, 0.0, log_masses, state.alpha, state.log_nu[0], False)
 
     def evidence(log_variances):

@@ -1,9 +1,9 @@
-"""Axis units: an exact α-stable process on the line for each input.
+"""Axis units: for each input, an exact α-stable process on the line.
 
-f_k sees input k alone. Given all other parts it is the model of
-:mod:`skbayesnn.stable.samplers.line` with the weighted means of the partial residuals at the
-input's distinct values as targets; rows have noise variances σ²/p_i of their own (sample weights,
-and Student-t noise).
+f_k depends only on input k. Given all other parts, it is the model of
+:mod:`skbayesnn.stable.samplers.line`. Its targets are the weighted means of the partial residuals
+at the distinct values of the input, and rows have their own noise variances σ²/p_i (because of
+sample weights and Student-t noise).
 """
 
 from math import exp, inf
@@ -26,18 +26,19 @@ from skbayesnn.stable.samplers.scales import log_noise_prior, propose_log_noise
 _MAX_LOG_OUTER = 25.0
 
 MAX_VALUES, MAX_ALL_VALUES, LEAST_VALUES = 5000, 100_000, 20
-"""Of more distinct values neighbours are taken together: f_k is then one number for each run. The
-first is for one input; all inputs together have at most the second, unless that leaves less than
-the third for each, since every draw has a number for each value."""
+"""Limits on the distinct values of an input. Beyond them, neighbouring values are merged into runs,
+on each of which f_k is constant. The first limit is for a single input. All inputs together have at
+most the second number, unless that leaves fewer than the third for each. Every draw stores a number
+per value."""
 
 
 def most_values(n_inputs):
-    """Up to how many distinct values of an input f_k has a number for each."""
+    """Largest number of distinct values of an input for which f_k has a number each."""
     return min(MAX_VALUES, max(LEAST_VALUES, MAX_ALL_VALUES // n_inputs))
 
 
 class Axis:
-    """Distinct values of one input, and where each row has them.
+    """Distinct values of one input, and the indices of the rows among them.
 
     Parameters
     ----------
@@ -49,10 +50,10 @@ class Axis:
     Attributes
     ----------
     cells : LineCells
-        Of the distinct values; where there are more than the most, of the middle one of each run
-        of neighbours.
+        Cells of the distinct values; if there are more than ``most``, of the middle value of each
+        run of neighbours.
     index : ndarray of int32, shape (n,)
-        The place of each row among them.
+        Index of each row among the values.
     """
 
     def __init__(self, x, most):
@@ -70,35 +71,35 @@ def update_axes(
     order, index, starts, ends, y, fit, precisions, n_rows, log_masses, log_crowd, log_variances, f,
     log_nu, log_noise, alpha, table, width, move_scales, move_nu, least_log_noise, n_moves, rng,
 ):  # fmt: skip
-    """One sweep of some f_k, each given all other parts; ν_k and σ² move with f_k integrated out.
+    """Update the f_k in turn given all other parts; ν_k and σ² move with f_k integrated out.
 
     Parameters
     ----------
     order : ndarray of int
-        The axes, in the order in which they have their turn.
+        The axes to update, in this order.
     index : ndarray of int32, shape (n_axes, n)
-        The place of each row among the values of each axis.
+        Index of each row among the values of each axis.
     starts, ends : ndarray of int, shape (n_axes,)
-        Where each axis has its values in arrays of all.
+        Range of each axis in arrays of the values of all axes.
     y, fit, precisions : ndarray of shape (n,)
-        Targets, the sum of all parts (changed in place), and p.
+        Targets, the sum of all parts (updated in place), and p.
     n_rows : float
         Sum of the sample weights.
     log_masses, log_variances, f : ndarray of shape (n_values,)
-        Of the values of all axes; log v and f_k are changed in place.
+        For the values of all axes; log v and f_k are updated in place.
     log_crowd : float
-        The prior of each ν_k has the scale exp(-2/α log_crowd).
+        The prior of each ν_k has scale exp(-2/α log_crowd).
     log_nu : ndarray of shape (n_axes,)
-        Changed in place.
+        Updated in place.
     log_noise, alpha : float
     table, width
-        Of the scales.
+        Table of the scales, and width of their slice sampler.
     move_scales, move_nu : bool
+        False if the scales are one (α = 2), or if the ν_k are fixed.
     least_log_noise : float
-        As in :func:`~skbayesnn.stable.noise.precisions.update_noise`.
-        False where the scales are one (α = 2), or the ν's or σ² are known.
+        See :func:`~skbayesnn.stable.noise.precisions.update_noise`; infinite if σ² is fixed.
     n_moves : int
-        Of each ν.
+        Number of updates of each ν_k.
     rng : numpy.random.Generator
 
     Returns
@@ -108,7 +109,7 @@ def update_axes(
     state, crowd = np.empty(2), 2.0 / alpha * log_crowd
     state[1] = log_noise
     for k in order:
-        # In units of the scale of its prior, which moves of ν ask for.
+        # Relative to the scale of its prior, as the updates of ν require.
         state[0] = log_nu[k] + crowd
         _update_axis(
             y, fit, precisions, n_rows, index[k], log_masses[starts[k] : ends[k]] - log_crowd,
@@ -124,7 +125,7 @@ def _update_axis(
     y, fit, precisions, n_rows, index, log_masses, log_variances, f, state, alpha, table, width,
     move_scales, move_nu, least_log_noise, n_moves, rng,
 ):  # fmt: skip
-    """One f_k, with its part of what :func:`update_axes` has; ``state`` is log ν_k and log σ²."""
+    """Update one f_k; see :func:`update_axes`. ``state`` is (log ν_k, log σ²)."""
     n, n_values = y.shape[0], f.shape[0]
     totals, target = np.zeros(n_values), np.zeros(n_values)
     within = 0.0
@@ -152,7 +153,7 @@ def _update_axis(
             rng.random() < 0.5, rng,
         )  # fmt: skip
         if n_values == 1:
-            # There v was drawn without f_0, and the moves to come are given f_0.
+            # In this case v was drawn without f_0, but the next moves condition on f_0.
             draw_function(target, noise, steps, rng, f)
     if move_nu:
         move_log_nu(
@@ -161,7 +162,7 @@ def _update_axis(
         )  # fmt: skip
     if least_log_noise < inf:
         proposal = propose_log_noise(state[1], n_rows, rng)
-        # The evidence of the line counts a row for each unit of p.
+        # The evidence of the line counts each unit of p as a row.
         log_ratio = (
             log_noise_prior(proposal)
             - log_noise_prior(state[1])
@@ -182,7 +183,7 @@ def _update_axis(
 
 @kernel
 def add_up(index, starts, f, g):
-    """The sum of all parts at the rows, (n,); arguments as in :func:`update_axes`."""
+    """Sum of all parts at the rows, (n,); see :func:`update_axes` for the arguments."""
     fit = g.copy()
     for k in range(starts.shape[0]):
         for i in range(fit.shape[0]):
@@ -192,21 +193,21 @@ def add_up(index, starts, f, g):
 
 @kernel
 def move_levels(first, last, log_outer, rng, shifts):
-    """Draw the levels of all f_k anew, their sum held: f_k + c_k with Σ c_k = 0.
+    """Redraw the levels of all f_k with their sum fixed: f_k + c_k with Σ c_k = 0.
 
-    The data see the sum; the prior of each level is that of its outer weight,
-    f_0 + f_{n-1} + 2 c ~ N(0, 4 v_0). Those with so large a v_0 that levels would take the digits
-    of the sum are left as they are.
+    The data depend only on the sum. The prior of each level is that of its outer weight, f_0 +
+    f_{n-1} + 2 c ~ N(0, 4 v_0). Levels with so large a v_0 that the sum would lose its digits are
+    not changed.
 
     Parameters
     ----------
     first, last : ndarray of shape (n_axes,)
-        f_k at its smallest and at its largest value.
+        f_k at its smallest and largest values.
     log_outer : ndarray of shape (n_axes,)
         log v_0.
     rng : numpy.random.Generator
     shifts : ndarray of shape (n_axes,)
-        Overwritten: the c_k.
+        Overwritten with the c_k.
     """
     total, shares, top = 0.0, 0.0, -inf
     for k in range(first.shape[0]):
@@ -216,7 +217,7 @@ def move_levels(first, last, log_outer, rng, shifts):
         shifts[k] = 0.0
         if log_outer[k] >= _MAX_LOG_OUTER:
             continue
-        # A draw without the constraint, then its sum is taken off along the variances.
+        # Draw without the constraint, then project the sum out in proportion to the variances.
         shifts[k] = -0.5 * (first[k] + last[k]) + exp(0.5 * log_outer[k]) * rng.standard_normal()
         total += shifts[k]
         shares += exp(log_outer[k] - top)
@@ -228,7 +229,7 @@ def move_levels(first, last, log_outer, rng, shifts):
 
 @kernel
 def log_prior_of_variances(log_variances, log_masses, starts, log_nus, alpha, table):
-    """Log-density of all log v given α and the ν's; axis k begins at ``starts[k]``."""
+    """Log density of all log v given α and the ν_k; axis k begins at ``starts[k]``."""
     total, k = 0.0, -1
     for j in range(log_variances.shape[0]):
         if k + 1 < starts.shape[0] and j == starts[k + 1]:

@@ -1,11 +1,11 @@
-"""One Markov chain of the model for tables.
+"""One Markov chain of the additive model.
 
 A sweep draws g given the rest (:mod:`~skbayesnn.stable.additive.dense`), then each f_k in random
-order with its ν_k (:mod:`~skbayesnn.stable.additive.axes`), then the levels of the f_k, the index
-α, what the noise's scale has from the inputs (:mod:`~skbayesnn.stable.noise.slopes`), and
-the noise (:mod:`~skbayesnn.stable.noise.precisions`). Every few sweeps all parts are drawn
-at once (:mod:`~skbayesnn.stable.additive.joint`) where there are not too many rows, and some
-precisions with them (:mod:`~skbayesnn.stable.noise.outliers`).
+order with its ν_k (:mod:`~skbayesnn.stable.additive.axes`), the levels of the f_k, the index α, the
+slopes of the noise scale (:mod:`~skbayesnn.stable.noise.slopes`), and the noise
+(:mod:`~skbayesnn.stable.noise.precisions`). Unless there are too many rows, every fourth sweep
+draws all parts jointly (:mod:`~skbayesnn.stable.additive.joint`), together with some precisions
+(:mod:`~skbayesnn.stable.noise.outliers`).
 """
 
 from math import exp, log
@@ -33,31 +33,33 @@ from skbayesnn.stable.samplers.scales import log_half_cauchy, log_noise_prior
 
 _SWEEPS_A_JOINT_DRAW = 4
 AT_A_TIME = 20
-"""Up to so many axes have their turn in every sweep. Of more, so many do on average in the warm-up,
-and thereafter those that varied most in it. Each other one then has its turn with a probability
-that is held, so that sweeps stay valid."""
-# That probability, at most; where it is less, the others have as many turns as those together.
+"""Number of axes up to which every sweep updates each axis. If there are more, a warm-up sweep
+updates this many on average; afterwards, every sweep updates the ones that varied most in the
+warm-up. Each other axis is updated with a fixed probability, so that sweeps remain valid."""
+# Largest value of this probability; if it is lower, the others together have as many updates as the
+# most variable axes.
 _NOW_AND_THEN = 0.25
-# How much a sweep of the warm-up counts in what is known.
+# Weight of a warm-up sweep in the running estimate of the variances.
 _LEARNING = 0.02
-# Largest variance of a weight over that of the noise at which sums keep enough digits.
+# Largest log ratio of a weight's variance to the noise variance at which sums are still accurate.
 _MAX_LOG_RATIO = 25.0
-# Of each ν, of α and of the law of the noise; and, where f is one f_k, of ν and of that law, turns
-# of f_k in a sweep, and sweeps from some moves of α to the next: all for how fast chains mix.
+# Numbers of updates per sweep of each ν, of α, and of the noise parameters. With a single f_k: of ν
+# and of the noise parameters, then the number of updates of f_k per sweep, and the number of sweeps
+# between updates of α. All are chosen for fast mixing.
 _MOVES, _MOVES_ALONE = 3, 10
 _TURNS_ALONE, _SWEEPS_AN_ALPHA = 2, 5
-# Sizes move at every joint draw with a quarter as many inputs as rows, and at fewer with fewer
-# inputs: those gain little by a move that takes as long as a joint draw.
+# With at least a quarter as many inputs as rows, the sizes move at every joint draw, and less often
+# with fewer inputs: these gain little from a move that takes as long as a joint draw.
 _SIZE_MOVES = 4.0
-# Of the steps of sizes: logarithms of their deviations are spread evenly.
+# Range of the log standard deviation of the steps of the sizes, which is uniform.
 _LOG_SIZE_STEPS = log(0.02), log(1.0)
 _EULER = 0.5772156649015329
 
 
 def log_nu_change(typical, alpha, other):
-    """What keeps the typical v of each axis where α changes to another: to be added to log ν.
+    """Change of log ν that keeps the typical v of each axis when α changes to ``other``.
 
-    E log v = log ν + 2/α E log q + γ (2/α - 1), with γ Euler's constant.
+    E log v = log ν + 2/α E log q + γ (2/α - 1), where γ is Euler's constant.
 
     Parameters
     ----------
@@ -69,16 +71,16 @@ def log_nu_change(typical, alpha, other):
 
 
 class AdditiveChain:
-    """The sweeps of one chain.
+    """Sweeps of one chain.
 
     Parameters
     ----------
     partition : AdditiveCells
     prior : Prior
     state : AdditiveState
-        Where it starts. Changed in place.
+        Initial state, updated in place.
     record : AdditiveRecord
-        Filled.
+        Receives the draws.
     rng : numpy.random.Generator
     """
 
@@ -95,9 +97,9 @@ class AdditiveChain:
         self.sum_up()
 
     def sweep(self, first, n_sweeps):
-        """Run sweeps, the first of which has the number ``first``.
+        """Run sweeps, starting with number ``first``.
 
-        Those with a number of zero or more are written to the record.
+        Sweeps with nonnegative numbers are recorded.
         """
         for sweep in range(first, first + n_sweeps):
             self.sweep_once(sweep)
@@ -107,9 +109,9 @@ class AdditiveChain:
                 self._learn_chances(last=sweep == -1)
 
     def sweep_once(self, sweep=0):
-        """One sweep; its number is negative in the warm-up."""
+        """Run one sweep; its number is negative during the warm-up."""
         partition, state = self.partition, self.state
-        # Where all parts are drawn at once, g is drawn often enough.
+        # If all parts are drawn jointly, g is drawn often enough.
         if partition.basis is not None and not (partition.joint and state.n_sweeps % 2):
             self._update_dense()
         if partition.alone and self.prior.alpha is None and state.n_sweeps % _SWEEPS_AN_ALPHA == 0:
@@ -123,14 +125,14 @@ class AdditiveChain:
         state.n_sweeps += 1
         if partition.joint and state.n_sweeps % _SWEEPS_A_JOINT_DRAW == 0:
             self._draw_jointly()
-        # Sums of many changes drift.
+        # Running sums accumulate rounding errors.
         self.sum_up()
         state.log_noise = self._noise.update(
             state, partition.y - self.fit, state.log_noise, sweep, self.rng
         )
 
     def _learn_chances(self, last):
-        """See which axes vary; at the end of the warm-up give those their turn in each sweep."""
+        """Track how much each axis varies; after the warm-up, fix the update probabilities."""
         partition, state = self.partition, self.state
         sizes = partition.ends - partition.starts
         means = np.add.reduceat(state.f, partition.starts) / sizes
@@ -141,7 +143,7 @@ class AdditiveChain:
             state.chances[np.argsort(-state.spreads, kind="stable")[:AT_A_TIME]] = 1.0
 
     def sum_up(self):
-        """The sum of all parts at the rows."""
+        """Recompute the sum of all parts at the rows."""
         partition, state = self.partition, self.state
         self.fit = add_up(partition.index, partition.starts, state.f, state.g)
 
@@ -181,7 +183,7 @@ class AdditiveChain:
         state.f += np.repeat(shifts, partition.ends - partition.starts)
 
     def _move_alpha(self):
-        """A Metropolis step of α that keeps all v; each ν_k goes where typical v stay."""
+        """Metropolis step for α with all v fixed; each ν_k changes to preserve typical v."""
         partition, state, rng = self.partition, self.state, self.rng
         step = round(rng.normal(scale=exp(rng.uniform(0.0, log(10.0)))))
         i = int(np.searchsorted(ALPHAS, state.alpha - 1e-9)) + step
@@ -209,7 +211,8 @@ class AdditiveChain:
                 raise LinAlgError
             covariance = self._covariance(0.0, 0.0, 0.0)
         except LinAlgError:
-            # A sweep without this draw is as valid: whether it can be made is known before it.
+            # Skipping the draw keeps the sweep valid: whether it is possible does not depend on its
+            # result.
             state.n_failed += 1
             if state.n_failed == 1:
                 warn_user(
@@ -228,7 +231,7 @@ class AdditiveChain:
             state.g = partition.basis.values(state.theta)
 
     def _covariance(self, log_axes, log_dense, log_noise):
-        """That of all targets, its three sums multiplied by the exponentials of these."""
+        """Covariance of the targets; arguments are added to the log variances of its three sums."""
         partition, state = self.partition, self.state
         return TargetCovariance(
             partition, self._gram, state.log_variances + log_axes, state.log_amplitude + log_dense,
@@ -236,10 +239,9 @@ class AdditiveChain:
         )  # fmt: skip
 
     def _move_sizes(self, covariance):
-        """A Metropolis step of the sizes of all f_k, of g and of the noise, parts integrated out.
+        """Metropolis step for the sizes of all f_k, g and the noise, with the parts integrated out.
 
-        The scales s stay: all v are multiplied by what all ν_k are.
-        """
+        The scales s are kept: all v are multiplied by the same factor as all ν_k."""
         partition, state, prior, rng = self.partition, self.state, self.prior, self.rng
         free = prior.nu is None, partition.basis is not None, prior.log_noise is None
         steps = np.where(free, rng.normal(size=3), 0.0) * exp(rng.uniform(*_LOG_SIZE_STEPS))
@@ -248,7 +250,7 @@ class AdditiveChain:
         least_noise, top = log_noise + state.log_factors.min(), state.log_variances.max()
         if free[2] and log_noise < self.least_log_noise:
             return covariance
-        # Beyond this there are no joint draws, and beyond the other C is not what v say.
+        # Beyond the first limit there are no joint draws; beyond the second, C is inaccurate.
         if max(top, top + steps[0]) > min(least_noise + _MAX_LOG_RATIO, MAX_LOG_VARIANCE):
             return covariance
         try:
@@ -270,7 +272,7 @@ class AdditiveChain:
         return other
 
     def _move_precisions(self, covariance):
-        """Draw the precisions of some rows, all parts integrated out."""
+        """Draw the precisions of some rows with all parts integrated out."""
         partition, state = self.partition, self.state
         rows = self.rng.permutation(partition.y.size)[:N_ROWS]
         white, factors = covariance.whitened_rows(rows), np.exp(state.log_factors[rows])

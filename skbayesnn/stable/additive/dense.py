@@ -1,14 +1,16 @@
 """Dense units: a Gaussian process g with the kernel of
 :mod:`~skbayesnn.stable.additive.dense_kernel`.
 
-g = Ψ θ with θ ~ N(0, a I), the columns of Ψ orthogonal. Up to :data:`MAX_EXACT` rows they are
-the eigenvectors of the Gram matrix times the roots of its eigenvalues, which is the process
-itself; beyond, those of Nyström's approximation by some of the rows (:func:`number_of_landmarks`).
+g = Ψ θ with θ ~ N(0, a I), where the columns of Ψ are orthogonal. Up to :data:`MAX_EXACT` rows,
+they are the eigenvectors of the Gram matrix times the roots of its eigenvalues, which represents
+the process exactly. Beyond, they come from Nyström's approximation by some of the rows
+(:func:`number_of_landmarks`).
 
-Rows have noise variances of their own, σ²/p_i, and then Ψ would serve no longer. But noise
-is a sum e' + e'' with Var e' = c σ² the same for all rows, c = min 1/p: draw u = g + e' given
-g and the residuals; then everything about g given u is diagonal in Ψ's basis. Without row
-precisions u is the residual itself, and the step is exact.
+Rows have their own noise variances, σ²/p_i, so g does not have independent coefficients in this
+basis. The noise is therefore written as a sum e' + e'' in which Var e' = c σ² is the same for all
+rows, c = min 1/p. The step draws u = g + e' given g and the residuals; given u, everything about g
+is diagonal in the basis Ψ. With equal precisions, u is the residual itself, and the step draws g
+exactly.
 """
 
 from math import exp, inf, log, sqrt
@@ -20,24 +22,24 @@ from skbayesnn.numerics.jit import helper, kernel
 from skbayesnn.stable.samplers.scales import log_half_cauchy, log_noise_prior, propose_log_noise
 
 MAX_EXACT = 2000
-"""Rows up to which g is exact."""
+"""Number of rows up to which g is exact."""
 
 _ROWS_A_BLOCK = 4096
 _LEAST_EIGENVALUE = 1e-13
 
 
 def number_of_landmarks(n_rows):
-    """How many rows stand for all of them, beyond :data:`MAX_EXACT`.
+    """Number of rows that represent all of them, beyond :data:`MAX_EXACT` rows.
 
-    As many as keep Ψ, which a sweep reads twice, at six million numbers; from 300 to 1000. With
-    900 for 300 the log density of 819 test rows of kin8nm rose from 0.94 to 1.11, of power by
-    0.006 (``benchmarks/LOG.md``).
+    It keeps Ψ, which a sweep reads twice, at six million numbers, but is at least 300 and at most
+    1000. With 900 instead of 300, the log density of 819 test rows of kin8nm rose from 0.94 to
+    1.11, and that of power by 0.006 (``benchmarks/LOG.md``).
     """
     return int(np.clip(6_000_000 // n_rows, 300, 1000))
 
 
 class DenseBasis:
-    """Ψ on the training rows, and for new ones.
+    """Ψ at the training rows and at new rows.
 
     Parameters
     ----------
@@ -46,15 +48,15 @@ class DenseBasis:
     kernel : DenseKernel
         Covariance of g at unit amplitude.
     rng : numpy.random.Generator
-        Chooses landmarks.
+        Selects the landmarks.
 
     Attributes
     ----------
     kernel : DenseKernel
     train : ndarray of shape (n, n_basis)
-        Ψ, with orthogonal columns; in single precision where it is an approximation.
+        Ψ, with orthogonal columns; in single precision if it is an approximation.
     squares : ndarray of shape (n_basis,)
-        Their squared lengths.
+        Squared norms of the columns.
     """
 
     def __init__(self, X, kernel, rng):
@@ -64,7 +66,7 @@ class DenseBasis:
             values, vectors = eigh(self.kernel(X, X))
             kept = values > _LEAST_EIGENVALUE * values[-1]
             self.squares, vectors = values[kept], vectors[:, kept]
-            # An eigenvector has no sign of its own.
+            # Fix the arbitrary signs of the eigenvectors.
             vectors = vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), range(kept.sum())])
             self.train = np.ascontiguousarray(vectors * np.sqrt(self.squares))
             self._map = None
@@ -90,11 +92,11 @@ class DenseBasis:
             self.train[part] = self.features(X[part])[0]
 
     def values(self, theta):
-        """Ψ θ on the training rows."""
+        """Ψ θ at the training rows."""
         return (self.train @ theta.astype(self.train.dtype)).astype(np.float64)
 
     def features(self, X):
-        """Ψ of new rows, and the share of g's variance given θ: none where Ψ is all of g."""
+        """Ψ at new rows, and the part of g's variance that is left given θ (zero for landmarks)."""
         k = self.kernel(X, self._landmarks)
         psi = k @ self.train / self.squares if self._map is None else k @ self._map
         if not self.exact:
@@ -105,18 +107,18 @@ class DenseBasis:
 def update_dense(
     basis, r, g, precisions, n_rows, log_amplitude, log_noise, least_log_noise, rng,
 ):  # fmt: skip
-    """Draw g given the partial residuals, its log-amplitude and log σ² moved without it.
+    """Draw g given the partial residuals; log a and log σ² are updated with g integrated out.
 
     Parameters
     ----------
     basis : DenseBasis
     r, g, precisions : ndarray of shape (n,)
-        Targets less all f_k, the present g, and p.
+        Targets minus all f_k, the current g, and p.
     n_rows : float
         Sum of the sample weights.
     log_amplitude, log_noise : float
     least_log_noise : float
-        As in :func:`~skbayesnn.stable.noise.precisions.update_noise`.
+        See :func:`~skbayesnn.stable.noise.precisions.update_noise`.
     rng : numpy.random.Generator
 
     Returns
@@ -143,7 +145,7 @@ def update_dense(
 
 @kernel
 def _draw_common(r, g, ratio, least, noise, rng, u):
-    """Draw u = g + e' given r = g + e' + e''; σ² Σ e''²/Var e'', and its number of terms."""
+    """Draw u = g + e' given r = g + e' + e''; return σ² Σ e''²/Var e'' and its number of terms."""
     rest, n_rest = 0.0, 0.0
     for i in range(r.shape[0]):
         d = ratio[i] - least
@@ -163,18 +165,18 @@ def _draw_common(r, g, ratio, least, noise, rng, u):
 def log_evidence(
     t, squares, outside, rest, n_rest, n_rows, least, log_amplitude, log_noise
 ):  # fmt: skip
-    """Log-density of u and of e'' as a function of log a and log σ², g integrated out.
+    """Log density of u and e'' as a function of log a and log σ², with g integrated out.
 
     Parameters
     ----------
     t : ndarray of shape (n_basis,)
         Ψ'u.
     squares : ndarray of shape (n_basis,)
-        Squared lengths of the columns of Ψ.
+        Squared norms of the columns of Ψ.
     outside : float
-        Squared length of what u has outside of Ψ's columns.
+        Squared norm of the component of u orthogonal to Ψ's columns.
     n_rest, n_rows : float
-        Number of rows with an e'', and sum of sample weights.
+        Number of rows with an e'', and sum of the sample weights.
     rest, least : float
         σ² Σ e''²/Var e'', and c = min 1/p.
     log_amplitude, log_noise : float
@@ -185,7 +187,7 @@ def log_evidence(
     for j in range(t.shape[0]):
         v = a * squares[j] + c
         total += t[j] * t[j] / (squares[j] * v)
-        # The logarithm of a product costs less than a sum of logarithms.
+        # The logarithm of a product is cheaper than a sum of logarithms.
         product *= v
         if product > 1e100 or product < 1e-100:
             total += log(product)
@@ -199,7 +201,7 @@ def _move_scales(
     t, squares, outside, rest, n_rest, n_rows, least, log_amplitude, log_noise,
     least_log_noise, rng,
 ):  # fmt: skip
-    """Metropolis moves of log a and log σ², three of each."""
+    """Metropolis steps for log a and log σ², three of each."""
     old = log_evidence(t, squares, outside, rest, n_rest, n_rows, least, log_amplitude, log_noise)
     for move in range(6):
         a, s = log_amplitude, log_noise

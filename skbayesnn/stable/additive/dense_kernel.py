@@ -1,20 +1,20 @@
-"""The kernel of the dense units: Matérn's of order 3/2 or a rougher one, larger in some places.
+"""Kernel of the dense units: Matérn of order 3/2 or rougher, with an amplitude that may vary.
 
-It is the limit of cosine units cos(b + w · x) whose input weights w have Student's law with
-three degrees of freedom, as the squared exponential is that of normal ones (Rahimi and Recht,
-2007): heavy tails in the input weights, too, and functions once differentiable. A share of
-the units, the roughness λ, may have Cauchy weights, whose limit is the kernel of order 1/2: then g
-has kinks at every scale, and more can happen between two rows.
+It is the limit of cosine units cos(b + w · x) whose input weights w have a Student-t distribution
+with three degrees of freedom, just as the squared exponential is the limit for normal input weights
+(Rahimi and Recht, 2007). The input weights thus have heavy tails, too, and functions are once
+differentiable. A fraction λ of the units, the roughness, may have Cauchy weights, whose limit is
+the kernel of order 1/2. Then g has kinks at every scale, and varies more between two rows.
 
 The units are multiplied by s(x), so that g may vary more in some places than in others:
 
     k(x, x') = s(x) s(x') (1 + (1-λ) r) exp(-r),    log s(x)² = b(x'γ),
 
-r = √3 times the distance of the rows, each input over its length scale, b the bound of
-:mod:`~skbayesnn.stable.noise.slopes`: s is within a factor of 4.5 of the typical one.
-Beyond the rows it is as at their edge. Where targets grow along an input, one amplitude for all
-rows is too large for some and too small for others: on yacht, whose targets grow from 0.01 to 60
-with the speed, the log-evidence rises by more than 200 with s.
+where r is √3 times the distance of the rows, with each input divided by its length scale, and b is
+the bound of :mod:`~skbayesnn.stable.noise.slopes`: s is within a factor of 4.5 of the typical
+value. Beyond the rows, s stays as at their edge. If targets grow along an input, a single amplitude
+is too large for some rows and too small for others: on yacht, whose targets grow from 0.01 to 60
+with the speed, s increases the log evidence by more than 200.
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ from skbayesnn.stable.noise.slopes import BOUND, bounded
 
 
 def log_squared_factors(X, slopes):
-    """log s², and its derivative by η.
+    """log s², and its derivative with respect to η = x'γ.
 
     Parameters
     ----------
@@ -41,22 +41,22 @@ def log_squared_factors(X, slopes):
 
 
 def radial(squares, roughness=0.0):
-    """The kernel of squared scaled distances, (1 + (1-λ) r) exp(-r) with r² = 3 |x - x'|².
+    """The kernel as a function of squared distances: (1 + (1-λ) r) exp(-r) with r² = 3 |x - x'|².
 
     Parameters
     ----------
     squares : ndarray
     roughness : float, default=0.0
-        λ: 0 is the kernel of order 3/2, 1 that of order 1/2.
+        λ: 0 is the kernel of order 3/2, and 1 is that of order 1/2.
 
     Returns
     -------
     kernel : ndarray
     slope : ndarray
-        Minus twice the derivative by the squares; for λ > 0 zero at equal rows, where it does not
-        exist.
+        Minus twice the derivative with respect to the squares. For λ > 0, it is set to zero at
+        equal rows, where it does not exist.
     by_roughness : ndarray
-        The derivative by λ.
+        Derivative with respect to λ.
     """
     r = np.sqrt(3.0 * squares)
     decay = np.exp(-r)
@@ -67,18 +67,18 @@ def radial(squares, roughness=0.0):
 
 
 class DenseKernel:
-    """k, of scaled rows.
+    """The kernel k for scaled rows.
 
     Parameters
     ----------
     inverse_lengths : ndarray of shape (n_features,)
-        What the rows are multiplied by.
+        Inverse length scales.
     roughness : float, default=0.0
         λ.
     slopes : ndarray of shape (n_features,) or None
-        γ; none are zeros.
+        γ; None means zeros.
     edges : tuple of ndarray of shape (n_features,)
-        Least and largest values over the rows, at which s stops.
+        Smallest and largest values over the rows, beyond which s is constant.
     """
 
     def __init__(self, inverse_lengths, roughness=0.0, slopes=None, edges=(-np.inf, np.inf)):

@@ -1,4 +1,4 @@
-"""Effects: what each input does alone, with bands, and shares of the variance."""
+"""Partial effects of the inputs, with uncertainty bands, and shares of the variance."""
 
 from numbers import Real
 from typing import NamedTuple
@@ -43,18 +43,18 @@ class PartialEffects(NamedTuple):
 
 
 def effects_at(partition, draws, X, scale, coverage):
-    """The parts at rows; see :class:`PartialEffects`.
+    """Parts of the function at rows; see :class:`PartialEffects`.
 
     Parameters
     ----------
     partition : AdditiveCells
     draws : AdditiveDraws
     X : ndarray of shape (n_rows, n_features)
-        In its own units.
+        In the original units.
     scale : float
-        Of y.
+        Standard deviation of y.
     coverage : float
-        Of the bands, pointwise.
+        Pointwise probability of the bands.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def effects_at(partition, draws, X, scale, coverage):
             means, spreads = for_each_mode(
                 partition, draws, lambda cells, group: smooth_moments(cells, group, X)
             )
-        # Between old values a part is itself uncertain given a draw.
+        # Between training values, a part is uncertain even given a draw.
         drawn = means + np.sqrt(spreads) * rng.standard_normal(means.shape)
         drawn = scale * (drawn - means.mean(axis=0))
         variances.append(drawn.var(axis=0).mean())
@@ -90,7 +90,7 @@ def effects_at(partition, draws, X, scale, coverage):
 
 
 class PartialEffectsMixin:
-    """``partial_effects`` for an estimator with cells and draws."""
+    """Adds ``partial_effects`` to an estimator with cells and draws."""
 
     @one_blas_thread
     def partial_effects(self, X: ArrayLike, *, coverage: float = 0.9) -> PartialEffects:

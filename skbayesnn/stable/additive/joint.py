@@ -1,17 +1,18 @@
-"""All parts drawn at once given all variances: what lets f_k and g exchange what both can say.
+"""A joint draw of all parts given all variances, so that f_k and g can exchange variation.
 
-Given the variances of the weights, the amplitude and the noise, the parts are Gaussian, and
-the covariance of y is
+Given the variances of the weights, the amplitude and the noise, the parts are Gaussian, and the
+covariance of y is
 
     C = Σ_k T_k V_k T_k' + a Ψ Ψ' + σ² diag(1/p).
 
-Matheron's rule draws them: a draw of all from the prior, plus each part's covariance with y
-times C⁻¹ of what y has beyond the prior's y. It costs O(n³): from time to time.
+Matheron's rule draws them: a draw of all parts from the prior is corrected by each part's
+covariance with y, times C⁻¹ times the difference between y and the prior's y. This costs O(n³), so
+not every sweep does it.
 
-The factor of C serves twice more. The sizes of the three sums move together, all parts integrated
-out: how much of y is noise and how much is in many small f_k is what other moves learn slowly. And
-a few rows' precisions p are drawn with all parts integrated
-out (:mod:`skbayesnn.stable.noise.outliers`), and C⁻¹ follows by Woodbury's identity.
+The factor of C has two more uses. First, the sizes of the three sums move together, with all parts
+integrated out. Other moves learn only slowly how much of y is noise and how much belongs to many
+small f_k. Second, the precisions p of a few rows are drawn with all parts integrated out
+(:mod:`skbayesnn.stable.noise.outliers`), and C⁻¹ is updated by Woodbury's identity.
 """
 
 import numpy as np
@@ -23,9 +24,9 @@ from skbayesnn.stable.samplers.line import MAX_LOG_VARIANCE
 
 @kernel
 def add_axis_covariance(variances, index, covariance):
-    """Add T V T' of the rows to the lower triangle of C.
+    """Add T V T' at the rows to the lower triangle of C.
 
-    T V T' = Σ v - 2 (the sum of v between both values).
+    An element of T V T' is Σ v minus twice the sum of v between the two values.
     """
     n_values, n = variances.shape[0], index.shape[0]
     total, sums = variances[0], np.zeros(n_values)
@@ -42,7 +43,7 @@ def add_axis_covariance(variances, index, covariance):
 
 @kernel
 def add_axis_product(variances, s, out):
-    """Add T V T' s at the values of an axis to ``out``."""
+    """Add T V T' s, at the values of an axis, to ``out``."""
     n = s.shape[0]
     total, below = 0.0, 0.0
     for j in range(n):
@@ -62,7 +63,7 @@ def add_axis_product(variances, s, out):
 
 @kernel
 def draw_axis_prior(variances, rng, f):
-    """Draw f_k given the variances of its weights, before any data."""
+    """Draw f_k from its prior given the variances of its weights."""
     n = f.shape[0]
     first = np.sqrt(variances[0]) * rng.standard_normal()
     for j in range(1, n):
@@ -74,7 +75,7 @@ def draw_axis_prior(variances, rng, f):
 
 
 class TargetCovariance:
-    """C, by its Cholesky factor, and what it is made of.
+    """C, in the form of its Cholesky factor and its components.
 
     Parameters
     ----------
@@ -82,7 +83,7 @@ class TargetCovariance:
     gram : ndarray of shape (n, n)
         Ψ Ψ'.
     log_variances : ndarray of shape (n_values,)
-        Of the weights of all axes, one after the other.
+        Log variances of the weights of all axes, one axis after the other.
     log_amplitude : float
     noise : ndarray of shape (n,)
         Noise variances.
@@ -93,12 +94,12 @@ class TargetCovariance:
     amplitude : float
         a.
     noise : ndarray of shape (n,)
-        Those after :meth:`change_noise`.
+        Noise variances, including changes by :meth:`change_noise`.
 
     Raises
     ------
     numpy.linalg.LinAlgError
-        Where C is not positive definite to working precision.
+        If C is not positive definite to working precision.
     """
 
     def __init__(self, partition, gram, log_variances, log_amplitude, noise):
@@ -112,22 +113,22 @@ class TargetCovariance:
         self._rows = None
 
     def log_density(self, y):
-        """log N(y; 0, C) but for n/2 log 2π."""
+        """log N(y; 0, C) up to n/2 log 2π."""
         white = self.whitened(y)
         return -0.5 * white @ white - np.log(np.diag(self._factor)).sum()
 
     def whitened(self, b):
-        """L⁻¹ b, L the factor of C as it was made; of (n,) or (n, n_columns)."""
+        """L⁻¹ b, where L is the original factor of C; b is (n,) or (n, n_columns)."""
         return solve_triangular(self._factor, b, lower=True, check_finite=False)
 
     def whitened_rows(self, rows):
-        """L⁻¹ E, E the unit vectors of these rows, (n, n_rows): E'C⁻¹E is its square."""
+        """L⁻¹ E, with the unit vectors E of these rows, (n, n_rows): E'C⁻¹E is its square."""
         unit = np.zeros((self.noise.size, rows.size), order="F")
         unit[rows, np.arange(rows.size)] = 1.0
         return self.whitened(unit)
 
     def change_noise(self, rows, whitened, noise):
-        """Give these rows other noise variances, once; ``whitened`` are their L⁻¹ E."""
+        """Change the noise variances of these rows, at most once; ``whitened`` is their L⁻¹ E."""
         change = noise - self.noise[rows]
         self.noise = self.noise.copy()
         self.noise[rows] = noise
@@ -144,7 +145,7 @@ class TargetCovariance:
 
 
 def parts_given_variances(partition, covariance, y, rng=None):
-    """Draw all f_k and θ, or their means where ``rng`` is None.
+    """Draw all f_k and θ, or compute their means if ``rng`` is None.
 
     Parameters
     ----------

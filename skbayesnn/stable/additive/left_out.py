@@ -1,11 +1,12 @@
-"""Training rows of the model with one input left out: the density of each given all others.
+"""Leave-one-out densities of training rows, for the model with one input.
 
-Given the variances of the weights and the noise's scale, degrees of freedom and precisions of all
-other rows, f at a row is Gaussian, and the row's own precision has its prior: its target is
-Student-t about a Gaussian number, integrated by the finite mixture of
-:mod:`skbayesnn.numerics.student_t`. Draws do not keep precisions; given f they are drawn anew. A
-row of weight w has a noise variance w times smaller with the same law, while chains count it as w
-rows: nearly the same near the middle of the law, and the same where w is one.
+Given the variances of the weights, the scale and degrees of freedom of the noise, and the
+precisions of all other rows, f at a row is Gaussian, and the row's own precision has its prior. The
+target is therefore Student-t distributed around a Gaussian variable, which the finite mixture of
+:mod:`skbayesnn.numerics.student_t` integrates. Draws do not store precisions; they are redrawn
+given f. Here, a row of weight w has a w times smaller noise variance with the same distribution,
+whereas chains count it as w rows. These are nearly equal near the centre of the distribution, and
+equal for w = 1.
 """
 
 import numpy as np
@@ -18,13 +19,13 @@ from skbayesnn.stable.noise.precisions import draw_precisions
 from skbayesnn.stable.samplers.line import MAX_LOG_VARIANCE, function_moments
 
 MOST_DRAWS = 250
-"""So many draws, evenly spread over the chains, stand for all."""
+"""Maximum number of draws to use; they are spread evenly over the chains."""
 
 _function_moments = kernel(function_moments)
 
 
 def log_densities_left_out(partition, draws, X, y):
-    """Log-density of training rows given all others.
+    """Log density of training rows given all others.
 
     Parameters
     ----------
@@ -40,13 +41,13 @@ def log_densities_left_out(partition, draws, X, y):
     """
     n_draws = draws.alpha.size
     draws = draws.take(np.arange(0, n_draws, -(-n_draws // MOST_DRAWS)))
-    # Complex numbers are sorted as pairs are.
+    # Complex numbers sort in the same way as pairs.
     rows = np.searchsorted(partition.rows[:, 0] + 1j * partition.y, X[:, 0] + 1j * y)
     index, weights, rng = partition.index[0], partition.weights[rows], np.random.default_rng(0)
     log_factors = partition.log_noise_factors(draws, partition.rows)
     logs = np.empty((y.size, draws.alpha.size))
     for d, (degrees, log_noise) in enumerate(zip(draws.degrees, draws.log_noise, strict=True)):
-        # Of each row: how much it tells of f, which is its precision over σ².
+        # Information of each row about f: its precision over σ².
         residuals = partition.y - draws.f[d].astype(np.float64)[index]
         h = np.broadcast_to(log_factors[:, d], index.size)
         told = draw_precisions(residuals, h, partition.weights, degrees, log_noise, rng)

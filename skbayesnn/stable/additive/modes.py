@@ -1,25 +1,26 @@
-"""Two modes of the kernel of the dense part that the rows do not tell apart.
+"""Two modes of the kernel of the dense part between which the rows do not decide.
 
-The search for the kernel (:mod:`~skbayesnn.stable.additive.scales`) begins twice, and may end in
-two places: what all inputs say together, say, or what a few of them do. The evidence alone would
-take the larger one, by however little. But the log densities of the rows, each left out in turn,
-are as many numbers: where the sum of their differences is within two standard errors, the rows do
-not say which mode predicts better. Half of the chains then have each, and predictions are mixtures
-of both. A chain keeps its mode: there is no move between them.
+The search for the kernel (:mod:`~skbayesnn.stable.additive.scales`) has two starts and may end at
+two places. For example, g may depend on all inputs together or on a few of them. The evidence alone
+would choose the larger one, by however little. However, the rows also provide the log density of
+each row given all others. If the sum of the differences of these densities is within two standard
+errors of zero, the rows do not show which mode predicts better. Half of the chains then use each
+mode, and predictions mix both. A chain never changes its mode.
 """
 
 import numpy as np
 
 _ERRORS = 2.0
-"""Standard errors of a sum of differences up to which it says nothing."""
+"""Number of standard errors within which a sum of differences is inconclusive."""
 
 _SAME = 0.05
-"""Modes are one where the means of left-out rows differ by this share of their errors, or less:
-on 16 real tables those of searches that end at one place did by 0.0001, others by 0.5 and more."""
+"""Two modes count as one if their means of left-out rows differ by at most this fraction of the
+errors of these means. On 16 real tables, the fraction was up to 0.0001 if the searches ended at the
+same place, and at least 0.5 otherwise."""
 
 
 def are_one(first, second):
-    """Whether two Gaussian limits predict left-out rows alike.
+    """Whether two Gaussian limits give the same predictions for left-out rows.
 
     Parameters
     ----------
@@ -31,12 +32,12 @@ def are_one(first, second):
 
 
 def not_told_apart(limits):
-    """The limits that rows left out do not tell from the best one, which is the first.
+    """The best limit, then those that left-out rows do not show to be worse.
 
     Parameters
     ----------
     limits : list of GaussianLimit
-        Of the same rows.
+        All for the same rows.
 
     Returns
     -------
@@ -53,15 +54,15 @@ def not_told_apart(limits):
 
 
 def for_each_mode(cells, draws, compute):
-    """What draws have of parts that depend on the mode.
+    """Evaluate a function of the draws that depends on the mode of each draw.
 
     Parameters
     ----------
     cells : AdditiveCells
     draws : AdditiveDraws
     compute : callable
-        An array of shape (..., n_draws), or several in a tuple, from the cells of one mode and the
-        draws of its chains.
+        Computes an array of shape (..., n_draws), or a tuple of several, from the cells of one mode
+        and the draws of its chains.
 
     Returns
     -------
@@ -75,7 +76,7 @@ def for_each_mode(cells, draws, compute):
         if here.size == 0:
             continue
         group = draws.take(here)
-        # Of fewer coefficients the rest is not used.
+        # A smaller basis does not use the last coefficients.
         part = np.asarray(compute(mode, group._replace(theta=group.theta[:, : mode.n_basis])))
         if found is None:
             found = np.empty((*part.shape[:-1], draws.mode.size))

@@ -1,11 +1,13 @@
-"""The model for tables as an estimator sees it: its data, its chains' start, and predictions.
+"""The additive model as an estimator uses it: its data, the start of its chains, and predictions.
 
-Hidden units are of two kinds, both infinite in number: axis units, sign units that see one input
-each, with α-stable weights; and dense units, smooth, that see all inputs, with Gaussian weights:
+There are two kinds of hidden units, infinitely many of each. Axis units are sign units with
+α-stable weights, each of which sees one input. Dense units are smooth units with Gaussian weights
+that see all inputs:
 
     f(x) = Σ_k f_k(x_k) + g(x),
 
-each f_k an exact α-stable process on the line with a scale ν_k of its own, g a Gaussian process.
+where each f_k is an exact α-stable process on the line with its own scale ν_k, and g is a Gaussian
+process.
 """
 
 from copy import copy
@@ -30,33 +32,33 @@ from skbayesnn.stable.partitions.base import AS_IT_IS, Partition, distinct_pairs
 from skbayesnn.stable.samplers.hyper import ALPHAS
 
 MAX_FIRST_LOG_NU = 30.0
-"""About the largest log ν that a chain begins with."""
+"""Approximate upper limit of log ν at the start of a chain."""
 
 MAX_JOINT = 1200
-"""Rows up to which all parts are drawn at once every few sweeps."""
+"""Number of rows up to which all parts are drawn jointly every few sweeps."""
 
 
 class AdditiveDraws(NamedTuple):
-    """Posterior draws, of all chains.
+    """Posterior draws of all chains.
 
     Attributes
     ----------
     log_noise, alpha, degrees, log_amplitude : ndarray of shape (n_draws,)
-        log σ², α, the degrees of freedom of the noise, and the log-variance of g.
+        log σ², α, the degrees of freedom of the noise, and the log variance of g.
     log_nu : ndarray of shape (n_draws, n_axes)
     f, log_variances : ndarray of shape (n_draws, n_values), float32
-        f_k at the values of all axes one after the other, and log v.
+        f_k at the values of all axes, one axis after the other, and log v.
     theta : ndarray of shape (n_draws, n_basis), float32
         Coefficients of g.
     slopes : ndarray of shape (n_draws, n_slopes), float32
-        Of the logarithm of the noise's variance; none where it is the same everywhere.
+        Slopes of the log variance of the noise; no columns if it is the same everywhere.
     levels : ndarray of shape (n_draws, n_axes)
-        The levels at which the laws of splits are evaluated.
+        Levels of the quantiles at which the distributions of splits are evaluated.
     noise_levels : ndarray of shape (n_draws,)
-        That of the law of the noise's scale.
+        Levels of the quantiles at which the distribution of the noise scale is evaluated.
     mode : ndarray of int, shape (n_draws,)
-        The number of the mode of the draw's chain. Where modes have bases of different sizes, rows
-        of ``theta`` end with zeros.
+        Number of the mode of the draw's chain. If the modes have bases of different sizes, rows of
+        ``theta`` are padded with zeros.
     """
 
     log_noise: np.ndarray
@@ -73,7 +75,7 @@ class AdditiveDraws(NamedTuple):
     mode: np.ndarray
 
     def take(self, chosen):
-        """Some of the draws, by their numbers."""
+        """Some of the draws, given by their indices."""
         return AdditiveDraws(*(array[chosen] for array in self))
 
 
@@ -83,40 +85,41 @@ class AdditiveCells(Partition):
     Parameters
     ----------
     X, y, sample_weight, inputs
-        As in :class:`~skbayesnn.stable.partitions.features.FeaturePartition`.
+        See :class:`~skbayesnn.stable.partitions.features.FeaturePartition`.
     dense : bool, default=True
         Whether there is a dense part.
     same_noise : bool, default=False
         Whether the scale of the noise is the same for all rows.
     rng : numpy.random.Generator or None
-        For large tables: chooses the rows that length scales are found on, and landmarks.
+        For large tables: selects the rows for the length scales, and the landmarks.
 
     Attributes
     ----------
     axes : list of Axis
     index : ndarray of int32, shape (n_axes, n)
-        The place of each row among the values of each axis.
+        Index of each row among the values of each axis.
     basis : DenseBasis or None
     rows, y, weights : ndarray
         Distinct rows with their targets, in lexicographic order, and the sum of their weights.
     least_log_noise : float
-        Log of the variance of rounding, below which σ² is not let: rows of one value ask for none.
+        Log variance of rounding errors, the lower limit of log σ²: without it, rows with equal
+        targets would drive σ² to zero.
     starts, ends : ndarray of int, shape (n_axes,)
-        Where each axis has its values in arrays of all, one after the other.
+        Range of each axis in arrays of the values of all axes.
     log_crowd : float
         See :func:`~skbayesnn.stable.additive.scales.log_crowd`.
     first_log_nu : ndarray of shape (n_axes,) or None
-        What the evidence found where α is two; chains begin about it.
+        log ν with the largest evidence for α = 2, around which chains start.
     joint : bool
-        Whether all parts are drawn at once now and then.
+        Whether all parts are drawn jointly from time to time.
     alone : bool
-        Whether f is one f_k, without g.
+        Whether f is a single f_k without g.
     modes : list of AdditiveCells
-        Where the kernel of the dense part has two modes that the rows do not tell apart
-        (:mod:`~skbayesnn.stable.additive.modes`), the cells with each; otherwise empty. The bases
-        and ``first_log_nu`` are those of the first.
+        If the kernel of the dense part has two modes between which the rows do not decide
+        (:mod:`~skbayesnn.stable.additive.modes`), the cells with each mode; otherwise empty. The
+        bases and ``first_log_nu`` are those of the first.
     mode : int
-        Which of them these are.
+        The number of the mode of these cells.
     """
 
     chain = AdditiveChain
@@ -139,16 +142,16 @@ class AdditiveCells(Partition):
         self.ends = np.cumsum(sizes)
         self.starts = self.ends - sizes
         self.log_masses = np.concatenate([axis.cells.log_masses for axis in self.axes])
-        # The mean of log q under the masses, for each axis: that of a typical cell.
+        # Mean of log q under the masses, for each axis: the value for a typical cell.
         masses = (axis.cells.log_masses for axis in self.axes)
         self.typical = np.array([np.exp(q) @ q for q in masses])
         self.log_crowd = log_crowd(len(self.axes))
-        # What is alone is drawn at once in every sweep.
+        # A single part is drawn as a whole in every sweep.
         self.joint = self.y.size <= MAX_JOINT and not self.alone
         self.basis, self.n_basis, self.first_log_nu = None, 0, None
         self.modes, self.mode, limits = [], 0, [None]
         if dense:
-            # Between landmarks a rough process is not what they know of it.
+            # Landmarks do not represent a rough process between them.
             limits = fit_gaussian_limits(
                 self.rows, self.y, self.weights, rng, may_be_rough=self.y.size <= MAX_EXACT
             )
@@ -161,7 +164,7 @@ class AdditiveCells(Partition):
                 cells.modes, cells.mode = [], number
 
     def _set_limit(self, limit, same_noise, rng):
-        """Use the kernel and the mean of a Gaussian limit, or None without dense units."""
+        """Use the kernel and the mean of a Gaussian limit; None without dense units."""
         if limit is not None:
             self.set_basis(DenseBasis(self.rows, limit.kernel, rng))
             self.first_log_nu = limit.log_nus
@@ -169,7 +172,7 @@ class AdditiveCells(Partition):
             self.noise_basis = NoiseBasis(self.rows, self.weights, limit)
 
     def of_chain(self, number):
-        """The cells that the chain of this number has."""
+        """Cells of the chain with this number."""
         return self.modes[number % len(self.modes)] if self.modes else self
 
     def alike(self, records):
@@ -178,43 +181,43 @@ class AdditiveCells(Partition):
         return [np.flatnonzero(modes == mode) for mode in np.unique(modes)]
 
     def set_basis(self, basis):
-        """Use this basis of the dense part."""
+        """Use this basis for the dense part."""
         self.basis, self.n_basis = basis, basis.squares.size
 
     def gram(self):
-        """Ψ Ψ', the covariance of g at the rows at unit amplitude, (n, n)."""
+        """Ψ Ψ', the covariance of g at the rows for unit amplitude, (n, n)."""
         if self.basis is None:
             return np.zeros((self.y.size, self.y.size))
         return self.basis.train @ self.basis.train.T
 
     def parts(self):
-        """Each axis, and its place in arrays of all."""
+        """Each axis, with its slice of arrays of all axes."""
         for axis, start, end in zip(self.axes, self.starts, self.ends, strict=True):
             yield axis, slice(start, end)
 
     def log_units(self, alpha, log_nu):
-        """log(ν_k q^{2/α}) of all values."""
+        """log(ν_k q^{2/α}) for all values."""
         return np.repeat(log_nu, self.ends - self.starts) + 2.0 / alpha * self.log_masses
 
     def is_of(self, X, y, sample_weight):
-        """Whether these are the data that the partition was made from."""
+        """Whether the partition was made from these data."""
         theirs = distinct_pairs(self.inputs.scaled(X), y, sample_weight)
         ours = self.rows, self.y, self.weights
         return all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
 
     def separating_mass(self):
-        """Probability that an axis unit tells any two rows apart."""
+        """Probability that an axis unit separates any two rows."""
         return float(np.mean([axis.cells.separating_mass() for axis in self.axes]))
 
     def start(self, prior, rng):
-        """A random state, spread wide so that R-hat means something."""
+        """A random state, overdispersed so that R-hat is meaningful."""
         n_axes = len(self.axes)
         alpha = float(rng.choice(ALPHAS)) if prior.alpha is None else prior.alpha
         if prior.nu is not None:
             log_nu = np.full(n_axes, np.log(prior.nu))
         elif self.first_log_nu is not None:
             middle = self.first_log_nu + log_nu_change(self.typical, 2.0, alpha)
-            # With α near zero typical v need a ν beyond all doubles.
+            # With α near zero, typical v would need a ν that overflows.
             log_nu = np.minimum(middle, MAX_FIRST_LOG_NU) + rng.normal(size=n_axes)
         else:
             log_nu = rng.normal(-2.0, 1.0, n_axes) - 2.0 / alpha * self.log_crowd
@@ -239,11 +242,11 @@ class AdditiveCells(Partition):
         )
 
     def new_record(self, monitored, n_draws, thin):
-        """An empty record of a chain."""
+        """An empty record for a chain."""
         sizes = {"f": self.ends[-1], "log_variances": self.ends[-1], "theta": self.n_basis}
         sizes["slopes"] = self.n_slopes
         n_sweeps, n_axes = n_draws * thin, len(self.axes)
-        # Of each f_k, its values at the ends and in the middle, less their mean.
+        # For each f_k, its values at the ends and in the middle, minus their mean.
         places = np.stack([self.starts, (self.starts + self.ends - 1) // 2, self.ends - 1])
         return AdditiveRecord(
             mode=self.mode,
@@ -259,7 +262,7 @@ class AdditiveCells(Partition):
         )
 
     def draws_of(self, records):
-        """The draws of the records of several chains."""
+        """Combine the records of several chains into draws."""
         thin = records[0].thin
         numbers = np.concatenate([record.numbers[thin - 1 :: thin] for record in records])
         log_noise, alpha, inverse_degrees, log_amplitude = numbers.T.copy()
@@ -286,7 +289,7 @@ class AdditiveCells(Partition):
         )
 
     def followed(self, prior, records):
-        """What convergence is judged by beside f: arrays (n_chains, n_sweeps, n_values) by name."""
+        """Monitored quantities besides f: arrays (n_chains, n_sweeps, n_values) by name."""
         numbers = np.stack([record.numbers for record in records])
         parts, n_axes = np.stack([record.parts for record in records]), len(self.axes)
         found = {"effects": parts[..., : 3 * n_axes]}
@@ -305,22 +308,22 @@ class AdditiveCells(Partition):
         return found
 
     def log_noise_factors(self, draws, X):
-        """h, the log-variance of the noise over σ²: to be broadcast to (n_rows, n_draws)."""
+        """h, the log variance of the noise relative to σ²; broadcasts to (n_rows, n_draws)."""
         return for_each_mode(
             self, draws, lambda cells, group: Partition.log_noise_factors(cells, group, X)
         )
 
     def log_densities_left_out(self, draws, X, y, weights):
-        """Log-density of training rows, scaled, given all others; with one input alone."""
+        """Log density of (scaled) training rows given all others; only for one input alone."""
         return log_densities_left_out(self, draws, X, y)
 
     def predict(self, draws, X):
-        """Means and variances (n_rows, n_draws) of f at new inputs, a Gaussian a draw."""
+        """Means and variances (n_rows, n_draws) of f at new inputs, one Gaussian per draw."""
         X = self.inputs.scaled(X)
         return for_each_mode(self, draws, lambda cells, group: moments_given_parts(cells, group, X))
 
     def sample(self, draws, X, rng):
-        """Draw the function jointly at all new inputs, once for each draw: (n_rows, n_draws)."""
+        """Draw the function jointly at all new inputs, once per draw: (n_rows, n_draws)."""
         X = self.inputs.scaled(X)
         return for_each_mode(
             self, draws, lambda cells, group: draw_given_parts(cells, group, X, rng)

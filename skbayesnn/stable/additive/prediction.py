@@ -1,10 +1,10 @@
-"""Predictions of the model for tables: a Gaussian component for each posterior draw.
+"""Predictions of the additive model: one Gaussian component for each posterior draw.
 
-Given a draw of the f_k at the training values and of g, each part at a new row is Gaussian:
-f_k by the bridge over the cell that the new value splits
-(:mod:`skbayesnn.stable.additive.steps`), g by its conditional law. Student-t noise is a
-scale mixture: each draw has one scale of its law, at levels spread evenly over the draws, so
-that the mixture over K draws has its tails up to the level 1 - 1/(2K).
+Given a draw of g and of the f_k at the training values, each part at a new row is Gaussian: f_k by
+the bridge over the cell that the new value splits (:mod:`skbayesnn.stable.additive.steps`), and g
+by its conditional distribution. Student-t noise is a scale mixture. Each draw uses one scale from
+its distribution, at levels that are spread evenly over the draws, so that the mixture over K draws
+has the right tails up to the level 1 - 1/(2K).
 """
 
 from math import inf
@@ -17,19 +17,19 @@ from skbayesnn.stable.additive.steps import add_axis
 from skbayesnn.stable.partitions.splits import SMALL
 
 MAX_JOINT_ROWS = 5000
-"""Distinct rows of joint draws where dense units are exact: the eigenvectors of what the training
-rows leave of their covariance take seconds up to there, and beyond minutes and gigabytes."""
+"""Largest number of distinct rows of joint draws if dense units are exact. The eigenvectors of
+their conditional covariance take seconds up to this number, and minutes and gigabytes beyond."""
 
 
 def effect_moments(partition, draws, k, x, log_least=-inf):
     """Means and variances (n_rows, n_draws) of f_k at scaled values x.
 
-    Steps are looked at one by one unless they are smaller than ``log_least``, a number or one for
-    each draw: see :func:`~skbayesnn.stable.additive.steps.add_axis`.
+    Steps below ``log_least`` (a number, or one per draw) use only two moments: see
+    :func:`~skbayesnn.stable.additive.steps.add_axis`.
     """
     log_least = np.broadcast_to(log_least, draws.alpha.size)
     means, variances = np.zeros((2, x.size, draws.alpha.size))
-    # Each index has laws of its own.
+    # Each index has its own distributions.
     for alpha in np.unique(draws.alpha):
         here = np.flatnonzero(draws.alpha == alpha)
         found = np.zeros((2, x.size, here.size))
@@ -39,7 +39,7 @@ def effect_moments(partition, draws, k, x, log_least=-inf):
 
 
 def _add_effect(partition, draws, k, x, log_least, means, variances):
-    """As :func:`effect_moments`, added, of draws that have the same index."""
+    """Add the result of :func:`effect_moments` for draws with the same index."""
     part, cells = slice(partition.starts[k], partition.ends[k]), partition.axes[k].cells
     alpha, log_variances = float(draws.alpha[0]), draws.log_variances[:, part].astype(np.float64)
     units = draws.log_nu[:, k : k + 1] + 2.0 / alpha * cells.log_masses
@@ -58,10 +58,10 @@ def smooth_moments(partition, draws, X):
 def moments_given_parts(partition, draws, X):
     """Means and variances (n_rows, n_draws) of f at scaled rows."""
     means, variances = np.zeros((2, len(X), draws.alpha.size))
-    # Errors of different inputs are independent.
+    # The approximation errors for different inputs are independent.
     log_least = partition.least_log_noises(draws) + np.log(SMALL / np.sqrt(X.shape[1]))
     columns = np.ascontiguousarray(X.T)
-    # Each index has laws of its own.
+    # Each index has its own distributions.
     for alpha in np.unique(draws.alpha):
         here = np.flatnonzero(draws.alpha == alpha)
         group, found = draws.take(here), np.zeros((2, len(X), here.size))
@@ -76,7 +76,7 @@ def moments_given_parts(partition, draws, X):
 
 
 def draw_given_parts(partition, draws, X, rng):
-    """Draw f jointly at scaled rows, once for each draw: (n_rows, n_draws)."""
+    """Draw f jointly at scaled rows, once per draw: (n_rows, n_draws)."""
     total, n_draws = np.zeros((len(X), draws.alpha.size)), draws.alpha.size
     for k, (axis, part) in enumerate(partition.parts()):
         f, log_variances = draws.f[:, part], draws.log_variances[:, part].astype(np.float64)
@@ -92,7 +92,7 @@ def draw_given_parts(partition, draws, X, rng):
         psi, _ = partition.basis.features(rows)
         g = psi @ draws.theta.T.astype(np.float64)
         if partition.basis.exact:
-            # What the features leave of the kernel is positive semi-definite but for rounding.
+            # The conditional covariance given θ is positive semidefinite up to rounding.
             values, vectors = eigh(partition.basis.kernel(rows, rows) - psi @ psi.T)
             root = vectors * np.sqrt(np.maximum(values, 0.0))
             z = rng.standard_normal((values.size, n_draws))

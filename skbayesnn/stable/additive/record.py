@@ -1,4 +1,4 @@
-"""Where a chain of the model for tables is, and what is kept of it."""
+"""The state of a chain of the additive model, and the record of its draws."""
 
 from dataclasses import dataclass, replace
 
@@ -9,24 +9,24 @@ from skbayesnn.stable.noise.rows import RowNoise
 
 @dataclass(kw_only=True)
 class AdditiveState(RowNoise):
-    """The state of a chain: all that it needs to go on.
+    """The state of a chain: all that it needs to continue.
 
     Attributes
     ----------
     alpha, log_noise, log_amplitude : float
-        α, log σ², and the log-variance of g.
+        α, log σ², and the log variance of g.
     log_nu : ndarray of shape (n_axes,)
     log_variances, f : ndarray of shape (n_values,)
-        log v and f_k at the values of all axes, one after the other.
+        log v and f_k at the values of all axes, one axis after the other.
     theta : ndarray of shape (n_basis,)
         Coefficients of g.
     g : ndarray of shape (n,)
-        At the rows.
+        g at the rows.
     chances, spreads : ndarray of shape (n_axes,)
-        The probability that an axis has its turn in a sweep, and the variance of its f_k in the
-        last sweeps of the warm-up.
+        Probability that a sweep updates an axis, and variance of its f_k in the last sweeps of the
+        warm-up.
     n_sweeps, n_failed : int
-        Sweeps so far, and joint draws that could not be made.
+        Number of sweeps so far, and of joint draws that failed.
     """
 
     alpha: float
@@ -48,26 +48,26 @@ _OF_SWEEPS = "f", "parts", "log_nu", "log_factors", "numbers"
 
 @dataclass
 class AdditiveRecord:
-    """What is kept of a chain after its warm-up.
+    """The record of a chain after its warm-up.
 
     Attributes
     ----------
     mode : int
-        The number of the chain's mode.
+        Number of the chain's mode.
     thin : int
-        Sweeps a draw.
+        Sweeps per draw.
     monitored : ndarray of int
-        Rows at which f and g are followed.
+        Rows at which f and g are monitored.
     places : ndarray of int, shape (3, n_axes)
-        Values at which each f_k is followed.
+        Values at which each f_k is monitored.
     draws : dict of str to ndarray of shape (n_draws, ...), float32
         f, log v, θ and β.
     f : ndarray of shape (n_sweeps, n_monitored)
     parts : ndarray of shape (n_sweeps, 3 * n_axes + n_monitored)
-        Each f_k, less the mean of the three, and g.
+        Each f_k minus the mean of its three values, and g.
     log_nu : ndarray of shape (n_sweeps, n_axes)
     log_factors : ndarray of shape (n_sweeps, n_monitored)
-        h; without columns where there is none.
+        h; no columns if the noise is the same everywhere.
     numbers : ndarray of shape (n_sweeps, 4)
         log σ², α, the inverse of the degrees of freedom, and log a.
     """
@@ -92,7 +92,7 @@ class AdditiveRecord:
         return len(self.draws["f"])
 
     def first(self, n_draws):
-        """The record of the first draws only, of which there is at least one."""
+        """The record of the first draws, at least one."""
         n_sweeps = n_draws * self.thin
         return replace(
             self,
@@ -101,7 +101,7 @@ class AdditiveRecord:
         )
 
     def write(self, sweep, state, fit):
-        """Write the state after a sweep."""
+        """Record the state after a sweep."""
         at = state.f[self.places]
         self.f[sweep] = fit[self.monitored]
         self.parts[sweep, : at.size] = (at - at.mean(axis=0)).ravel()

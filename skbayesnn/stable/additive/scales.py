@@ -1,21 +1,24 @@
 """The kernel of the dense part, by the evidence of the Gaussian limit of the whole model.
 
-With α = 2 and Gaussian noise the model is a Gaussian process with the covariance
+With α = 2 and Gaussian noise, the model is a Gaussian process with the covariance
 
     a k(x, x') + Σ_k ν_k (1 - 2 θ_k/π) + σ² diag(exp b(x'δ)),
 
-k the kernel of the dense units, θ_k the angle between (1, x_k) and (1, x_k'). All parameters are
-fitted at once, so that the length scales answer for what axis units leave over and not for
-all of y, and k is not large where it is the noise that is (b is that of
-:mod:`~skbayesnn.stable.noise.slopes`). First k and the noise are the same everywhere, and
-k is not rough. That search begins twice, where every input matters much by itself and where all
-matter much together: from the first alone it would end, with a hundred inputs of which few matter,
-where rows tell nothing of each other. Where the rows do not tell both ends apart both are kept
-(:mod:`~skbayesnn.stable.additive.modes`). What all parameters find is taken only if the
-log-evidence gains more than there are of them. The length scales and the roughness of k, and where
-it is how large, are then held, while the chains sample everything else. So is the mean of y that
-this Gaussian process has at each row, given all others: the noise may depend on it
-(:mod:`~skbayesnn.stable.noise.slopes`).
+where k is the kernel of the dense units, θ_k is the angle between (1, x_k) and (1, x_k'), and b is
+the bound of :mod:`~skbayesnn.stable.noise.slopes`. All parameters are estimated together, so that
+the length scales explain only what the axis units do not, and so that k is not large where the
+noise is.
+
+In the first search, the amplitude of k and the noise are the same everywhere, and k is not rough.
+It has two starts: one in which every input matters much by itself, and one in which all matter much
+together. From the first start alone, with a hundred inputs of which few matter, the search would
+end where the rows are uncorrelated. If the rows do not decide between the two results, both are
+kept (:mod:`~skbayesnn.stable.additive.modes`). The result with all parameters is used only if the
+log evidence increases by more than the number of additional parameters.
+
+The length scales, the roughness and the amplitude function of k are then fixed, while the chains
+sample everything else. The leave-one-out mean of this Gaussian process at each row is fixed as
+well: the noise may depend on it (:mod:`~skbayesnn.stable.noise.slopes`).
 """
 
 import numpy as np
@@ -32,35 +35,35 @@ from skbayesnn.stable.additive.modes import are_one, not_told_apart
 from skbayesnn.stable.gaussian_evidence import by_log_scales, inverse_of, minus_log_evidence
 
 MAX_ROWS = 600
-"""Of more rows a random part is used: an evaluation costs O(n³)."""
+"""If there are more rows, a random subset is used: an evaluation costs O(n³)."""
 
 _ROWS_A_BLOCK = 2048
-# Of a variance, added where the noise is next to none.
+# Jitter relative to the variance, for tables with hardly any noise.
 _JITTER = 1e-10
 _LOG_BOUND = 9.0
 _LOG_VARIANCE_BOUNDS = (-12.0, 9.0)
 _MAX_ITERATIONS = 100
 _MAX_SLOPE = 20.0
-# Where the search for the roughness begins; at zero it would have to go along an edge.
+# Initial roughness of the search; at zero, the search would run along an edge.
 _SOME_ROUGHNESS = 0.05
 
 SCALES_OF_ONE = 3
-"""Inputs up to which the prior of each ν_k has the scale one; of more the scale is such that the
-sum of all f_k is as large, a priori, as that of so many."""
+"""Number of inputs up to which the prior of each ν_k has scale one. With more inputs, the scale is
+reduced such that the sum of all f_k is a priori as large as that of this many."""
 
 
 def log_crowd(n_inputs):
-    """The prior of each ν_k is a half-Cauchy law of the scale exp(-2/α times this)."""
+    """The prior of each ν_k is half-Cauchy with scale exp(-2/α log_crowd)."""
     return float(np.log(max(1.0, n_inputs / SCALES_OF_ONE)))
 
 
 def on_circle(X):
-    """Angles of (1, x_k) over π, for all inputs of all rows: θ_k/π is the distance of two."""
+    """Angles of (1, x_k) over π for all inputs of all rows; θ_k/π is the difference of two."""
     return np.arctan(X) / np.pi
 
 
 def axes_covariance(nus, a, b):
-    """Σ_k ν_k (1 - 2θ_k/π) of all pairs of rows.
+    """Σ_k ν_k (1 - 2θ_k/π) for all pairs of rows.
 
     Parameters
     ----------
@@ -77,7 +80,7 @@ def axes_covariance(nus, a, b):
 
 @kernel
 def sums_of_distances(weights, angles):
-    """For each input the weighted sum of the distances of all pairs of rows.
+    """For each input, the weighted sum of the distances of all pairs of rows.
 
     Parameters
     ----------
@@ -100,12 +103,12 @@ def sums_of_distances(weights, angles):
 
 
 def negative_log_posterior(parameters, X, angles, y, weights):
-    """Minus the log-evidence and log-prior of the Gaussian limit, and its gradient.
+    """Negative log evidence plus negative log prior of the Gaussian limit, and the gradient.
 
     Parameters
     ----------
     parameters : ndarray of shape (4 * n_features + 3,)
-        Logarithms of the inverse length scales, of the ν's, of a and of σ²; the slopes γ of k and δ
+        Logarithms of the inverse length scales, of the ν_k, of a and of σ²; the slopes γ of k and δ
         of the noise; the roughness.
     X : ndarray of shape (n, n_features)
     angles : ndarray of shape (n, n_features)
@@ -139,24 +142,24 @@ def negative_log_posterior(parameters, X, angles, y, weights):
     gradient[3 * p + 2 : -1] = X.T @ (by_log_noises * by_noises)
     by_row = (by_covariance * dense).sum(axis=1)
     gradient[2 * p] = by_row.sum()
-    # Each row's s is in its row and in its column.
+    # The s of each row affects its row and its column.
     gradient[2 * p + 2 : 3 * p + 2] = X.T @ (by_log_squares * by_row)
     by_covariance *= products
     gradient[:p] = by_log_scales(by_covariance * slope, scaled)
     # The prior of the roughness is uniform.
     gradient[-1] = (by_covariance * by_roughness).sum()
 
-    # Half-Cauchy inverse length scales, of scale 1/p: the more inputs there are, the fewer
-    # matter, and the less may g follow single rows.
+    # Half-Cauchy inverse length scales of scale 1/p: with more inputs, a smaller share of them
+    # matters, and g should follow single rows less.
     logs = parameters[:p] + np.log(p)
     value += np.logaddexp(logs, -logs).sum()
     gradient[:p] += np.tanh(logs)
-    # Half-Cauchy variances; those of the axes are the chains' own.
+    # Half-Cauchy variances; those of the axes have the same prior as in the chains.
     logs = parameters[p : 2 * p + 2].copy()
     logs[:p] += log_crowd(p)
     value += np.logaddexp(logs, -logs).sum()
     gradient[p : 2 * p + 2] += np.tanh(logs)
-    # Normal slopes, such that x'γ and x'δ are standard normal where the inputs are.
+    # Normal slopes such that x'γ and x'δ are standard normal if the inputs are.
     slopes = parameters[2 * p + 2 : -1]
     value += 0.5 * p * slopes @ slopes
     gradient[2 * p + 2 : -1] += p * slopes
@@ -164,18 +167,18 @@ def negative_log_posterior(parameters, X, angles, y, weights):
 
 
 class GaussianLimit:
-    """The Gaussian process that is the limit of the model, given some rows.
+    """The Gaussian process that is the limit of the model, conditioned on some rows.
 
     Parameters
     ----------
     parameters : ndarray of shape (4 * n_features + 3,)
-        As in :func:`negative_log_posterior`.
+        See :func:`negative_log_posterior`.
     X : ndarray of shape (n, n_features)
     y, weights : ndarray of shape (n,)
     rows : ndarray of int, shape (n,)
-        Which of all rows these are.
+        Indices of these rows among all rows.
     edges : tuple of ndarray of shape (n_features,)
-        Of :class:`~skbayesnn.stable.additive.dense_kernel.DenseKernel`.
+        See :class:`~skbayesnn.stable.additive.dense_kernel.DenseKernel`.
 
     Attributes
     ----------
@@ -185,7 +188,7 @@ class GaussianLimit:
     noise_slopes : ndarray of shape (n_features,)
         δ.
     left_out_means, left_out_errors, left_out_log_densities : ndarray of shape (n,)
-        Of y at each row given all others: its mean, y less that, and the log density of y.
+        Leave-one-out mean of y at each row, y minus this mean, and log density of y.
     """
 
     def __init__(self, parameters, X, y, weights, rows, edges):
@@ -224,35 +227,35 @@ class GaussianLimit:
         return np.concatenate(blocks)
 
     def mean_at_rows(self, X):
-        """The mean at all rows: at each that it is given from all others."""
+        """The mean at all rows; at rows that are conditioned on, the leave-one-out mean."""
         mean = self.mean(X)
         mean[self._rows] = self.left_out_means
         return mean
 
 
 def fit_gaussian_limits(X, y, weights, rng, may_be_rough=True):
-    """The Gaussian processes of the largest evidence, as far as rows do not tell them apart.
+    """The Gaussian limit of largest evidence, or two if the rows do not decide between them.
 
     Parameters
     ----------
     X : ndarray of shape (n, n_features)
-        Standardised, as y.
+        Standardised, like y.
     y, weights : ndarray of shape (n,)
         Targets, and sample weights.
     rng : numpy.random.Generator
-        Chooses rows where there are more than :data:`MAX_ROWS`.
+        Selects rows if there are more than :data:`MAX_ROWS`.
     may_be_rough : bool, default=True
-        Whether to look for a roughness above zero.
+        Whether to allow a roughness above zero.
 
     Returns
     -------
     limits : list of GaussianLimit
-        One, or two with the one first that predicts left-out rows better.
+        One or two; the first predicts left-out rows better.
 
     Warns
     -----
     ConvergenceWarning
-        If the optimiser failed.
+        If the optimiser fails.
     """
     rows, edges = some_rows(len(y), MAX_ROWS, rng), (X.min(axis=0), X.max(axis=0))
     X, y, weights = X[rows], y[rows], weights[rows]
@@ -262,11 +265,11 @@ def fit_gaussian_limits(X, y, weights, rng, may_be_rough=True):
     none = np.zeros(2 * p + 1)
 
     def alike(parameters):
-        """The same everywhere, and not rough."""
+        """The objective with constant amplitude and noise, and without roughness."""
         value, gradient = negative_log_posterior(np.append(parameters, none), *data)
         return value, gradient[: -2 * p - 1]
 
-    # Of one input both starts are the same.
+    # With one input, both starts are the same.
     found = []
     for few in sorted({0.0, np.log(p)}):
         lengths, nus = np.full(p, -0.5 - 0.5 * few), np.full(p, -2.0 - few)
@@ -277,7 +280,7 @@ def fit_gaussian_limits(X, y, weights, rng, may_be_rough=True):
         ends = (np.append(search.x, none) for search in found)
         if are_one(*(GaussianLimit(end, X, y, weights, rows, edges) for end in ends)):
             del found[1:]
-    # Roughness would have to go along an edge from zero.
+    # From a roughness of zero, the search would run along an edge.
     roughness = (_SOME_ROUGHNESS, 1.0) if may_be_rough else (0.0, 0.0)
     bounds += [(-_MAX_SLOPE, _MAX_SLOPE)] * (2 * p) + [(0.0, roughness[1])]
     limits = []
@@ -286,16 +289,16 @@ def fit_gaussian_limits(X, y, weights, rng, may_be_rough=True):
         both = _search(
             lambda x: negative_log_posterior(x, *data), start, bounds, _MAX_ITERATIONS // 2
         )
-        # Akaike's rule: what is not there costs more than it explains.
+        # Akaike's criterion: irrelevant parameters cost more than they explain.
         better = search.fun - both.fun > none.size
         best = _rounded(both.x if better else np.append(search.x, none), p)
         limits.append(GaussianLimit(best, X, y, weights, rows, edges))
-    # Two places that are different may lead to the same one.
+    # Searches from different places may end at the same one.
     return not_told_apart(limits[:1] if len(limits) > 1 and are_one(*limits) else limits)
 
 
 def _rounded(parameters, p):
-    """Few digits: rounding errors of the data are not to choose among kernels as good."""
+    """Round to a few digits, so that rounding errors do not choose between equal kernels."""
     parameters[: 2 * p + 2] = np.exp(parameters[: 2 * p + 2])
     parameters = np.array([float(f"{value:.3g}") for value in parameters])
     parameters[: 2 * p + 2] = np.log(parameters[: 2 * p + 2])
@@ -309,7 +312,7 @@ def _search(function, start, bounds, max_iterations):
         function, start, method="L-BFGS-B", jac=True, bounds=bounds,
         options={"maxiter": max_iterations},
     )  # fmt: skip
-    # Status 1 is the limit of iterations: near enough for what is held anyway.
+    # Status 1 is the limit on iterations, which is close enough for parameters that are then fixed.
     if found.status > 1:
         warn_user(
             f"The search for length scales of the dense units failed ({found.message}); they may "

@@ -1,1 +1,1 @@
-"""Noise of rows: Student's law, a scale that depends on the inputs, and how both are sampled."""
+"""Noise of rows: Student-t noise, scales that depend on the inputs, and the sampling of both."""

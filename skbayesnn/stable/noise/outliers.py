@@ -1,14 +1,14 @@
-"""Precisions of single rows, drawn with the function integrated out.
+"""Precisions of single rows, sampled with the function integrated out.
 
-A row with Student-t noise is an outlier, of small precision p, or f follows it. Where f follows
-it its residual is small, so that p stays large, and given p f stays there: chains that draw one
-given the other seldom change their minds. With all parts of f integrated out, given the variances
-of the weights, the row's target is N(m, s² + σ²/p) with m and s² from all other rows, and p has
-the density
+With Student-t noise, a row either is an outlier with a small precision p, or f follows it. If f
+follows it, the residual is small, so p stays large, and given p, f stays there. Chains that draw
+one given the other therefore seldom switch. If all parts of f are integrated out, given the
+variances of the weights, the target of the row is N(m, s² + σ²/p), where m and s² depend on all
+other rows, and p has the density
 
     p^{w(κ+1)/2 - 1} exp(-κp/2) p^{-½} N(y; m, s² + σ²/p),
 
-w the row's weight; for w = 1 that is the prior Gamma(κ/2, κ/2) times the likelihood.
+where w is the weight of the row. For w = 1, this is the prior Gamma(κ/2, κ/2) times the likelihood.
 """
 
 from math import exp, log
@@ -20,9 +20,9 @@ from skbayesnn.stable.noise.precisions import LEAST_PRECISION
 from skbayesnn.stable.samplers.slice import slice_sample
 
 N_ROWS = 64
-"""So many random rows at a time. Of the 277 rows of yacht (splits 0 and 1) f had 27 and 16
-effective draws at the row where it had fewest without these moves, 102 and 36 with 32 rows at a
-time, 192 and 116 with 100; a fit took 3.6, 5.4 and 6.4 s."""
+"""Number of random rows per block. For the 277 rows of yacht (splits 0 and 1), the smallest
+effective sample size of f at any row was 27 and 16 without these moves, 102 and 36 with blocks of
+32 rows, and 192 and 116 with blocks of 100; a fit took 3.6, 5.4 and 6.4 s."""
 
 _WIDTH = 3.0
 _MAX_STEPS = 10
@@ -30,7 +30,7 @@ _MAX_STEPS = 10
 
 @helper
 def log_target(x, weight, degrees, noise, squared_gap, spread):
-    """Log-density of x = log p given all other rows, up to a constant.
+    """Log density of x = log p given all other rows, up to a constant.
 
     Parameters
     ----------
@@ -51,18 +51,18 @@ def log_target(x, weight, degrees, noise, squared_gap, spread):
 
 @kernel
 def move_precisions(inverse, solved, precisions, weights, noise, degrees, rng):
-    """Draw the precisions of some rows in turn, each by a step of slice sampling.
+    """Draw the precisions of some rows in turn, each by one step of slice sampling.
 
     Parameters
     ----------
     inverse : ndarray of shape (n_rows, n_rows)
-        Of C⁻¹, these rows and columns. Changed with the precisions.
+        These rows and columns of C⁻¹. Updated with the precisions.
     solved : ndarray of shape (n_rows,)
-        Of C⁻¹y, these rows. Changed with the precisions.
+        These rows of C⁻¹y. Updated with the precisions.
     precisions, weights : ndarray of shape (n_rows,)
-        p, changed in place, and w.
+        p, updated in place, and w.
     noise : ndarray of shape (n_rows,)
-        σ², times what the noise's scale has from the inputs.
+        σ² times the factor that depends on the inputs.
     degrees : float
         κ.
     rng : numpy.random.Generator
@@ -76,7 +76,7 @@ def move_precisions(inverse, solved, precisions, weights, noise, degrees, rng):
         x = slice_sample(log_target, log(precisions[i]), arguments, _WIDTH, _MAX_STEPS, rng)
         precisions[i] = max(exp(x), LEAST_PRECISION)
         change = noise[i] / precisions[i] - old
-        # Sherman and Morrison's formula, within these rows.
+        # Sherman-Morrison formula, restricted to these rows.
         shrink = change / (1.0 + change * inverse[i, i])
         here = solved[i]
         for j in range(n):

@@ -1,9 +1,9 @@
-"""Noise of rows: Gaussian, or Student-t with sampled degrees of freedom, infinity included.
+"""Noise of rows: Gaussian, or Student-t with sampled degrees of freedom that may be infinite.
 
-A Student-t variable is Gaussian given a precision p ~ Gamma(κ/2, rate κ/2). The degrees of
-freedom κ and σ² are moved with all p integrated out; then the p are drawn, and σ² once more given
-them. A row of weight w stands for w equal rows, so that its p is a sum of w precisions, of the
-shape w(κ+1)/2. Where the scale of the noise depends on the inputs, p is exp(-h) times that.
+A Student-t variable is Gaussian given a precision p ~ Gamma(κ/2, rate κ/2). The degrees of freedom
+κ and σ² are updated with all p integrated out; then the p are drawn, and σ² is updated again given
+them. A row of weight w represents w equal rows, so its p is a sum of w precisions and has the shape
+w(κ+1)/2. If the scale of the noise depends on the inputs, p contains the factor exp(-h).
 """
 
 from math import exp, inf, log1p
@@ -19,15 +19,15 @@ from skbayesnn.stable.samplers.scales import (
 )
 
 DEGREES = np.array([2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 25.0, 50.0, 100.0, np.inf])
-"""The values that the degrees of freedom can take, alike under the prior."""
+"""Possible values of the degrees of freedom, with equal prior probabilities."""
 
 LEAST_PRECISION = 1e-20
-"""Where a row's weight is small its precision may be too small for a double; a row with this one
-has no say either, to every digit that a double keeps."""
+"""If the weight of a row is small, its precision may underflow. A row with this precision has no
+influence in double precision."""
 
 
 def log_constants():
-    """Log of the normalising constant of Student's density for each of :data:`DEGREES`."""
+    """Log normalising constant of the Student-t density for each of :data:`DEGREES`."""
     k = DEGREES[:-1]
     constants = gammaln((k + 1) / 2) - gammaln(k / 2) - 0.5 * np.log(k * np.pi)
     return np.append(constants, -0.5 * np.log(2 * np.pi))
@@ -35,7 +35,7 @@ def log_constants():
 
 @helper
 def log_likelihood(squares, weights, n_rows, log_noise, degrees, constant):
-    """Log-likelihood of squared residuals, the precisions integrated out."""
+    """Log-likelihood of squared residuals with the precisions integrated out."""
     total, noise = 0.0, exp(log_noise)
     if degrees == inf:
         for i in range(squares.shape[0]):
@@ -49,7 +49,7 @@ def log_likelihood(squares, weights, n_rows, log_noise, degrees, constant):
 
 @helper
 def _draw_precisions(squares, log_factors, weights, degrees, log_noise, rng, precisions):
-    """Draw p of each row given the squares of its residual over exp(h)."""
+    """Draw p for each row, given its squared residual over exp(h)."""
     for i in range(squares.shape[0]):
         p = weights[i]
         if degrees < inf:
@@ -59,12 +59,12 @@ def _draw_precisions(squares, log_factors, weights, degrees, log_noise, rng, pre
 
 
 def draw_precisions(residuals, log_factors, weights, degrees, log_noise, rng):
-    """Draw p of each row given its residual and all parameters of the noise.
+    """Draw p for each row, given its residual and all parameters of the noise.
 
     Parameters
     ----------
     residuals, log_factors, weights : ndarray of shape (n,)
-        Targets less f, h, and sample weights.
+        Targets minus f, h, and sample weights.
     degrees, log_noise : float
         κ and log σ².
     rng : numpy.random.Generator
@@ -86,21 +86,21 @@ def update_noise(
     residuals, log_factors, weights, n_rows, grid, constants, degrees, log_noise, move_degrees,
     least_log_noise, n_moves, precisions, rng,
 ):  # fmt: skip
-    """Move κ and log σ² with the precisions integrated out; draw the precisions, and log σ².
+    """Update κ and log σ² with the precisions integrated out; draw the precisions, then log σ².
 
     Parameters
     ----------
     residuals, log_factors, weights : ndarray of shape (n,)
-        Targets less f, h, and sample weights.
+        Targets minus f, h, and sample weights.
     n_rows : float
         Sum of the weights.
     grid, constants : ndarray
-        :data:`DEGREES`, and :func:`log_constants`.
+        :data:`DEGREES`, and the result of :func:`log_constants`.
     degrees, log_noise : float
-        The present values.
+        Current values.
     move_degrees : bool
     least_log_noise : float
-        Of σ², or infinite, where σ² is given.
+        Lower limit of log σ²; infinite if σ² is fixed.
     n_moves : int
     precisions : ndarray of shape (n,)
         Overwritten.

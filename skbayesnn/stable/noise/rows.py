@@ -1,4 +1,4 @@
-"""The noise of all rows: where a chain has it, and its moves given the residuals."""
+"""The noise of all rows: its part of the state of a chain, and its updates given the residuals."""
 
 from dataclasses import dataclass
 from math import inf
@@ -11,27 +11,27 @@ from skbayesnn.stable.noise.slopes import bounded, expected_moves, update_slopes
 
 
 def least_log_noise(targets):
-    """Log of the variance of rounding, below which σ² is not let: ties ask for no noise at all."""
+    """Log variance of rounding, the lower limit of log σ²: ties would drive σ² to zero."""
     rounding = rounding_variance(targets)
     return np.log(rounding) if rounding else -inf
 
 
 @dataclass
 class RowNoise:
-    """The noise in the state of a chain, σ² excepted.
+    """The noise in the state of a chain, except for σ².
 
     Attributes
     ----------
     degrees : float
         The degrees of freedom κ.
     precisions : ndarray of shape (n,)
-        p at the rows: the noise of a row has the variance σ²/p.
+        p at the rows: the noise of a row has variance σ²/p.
     slopes, log_local : ndarray of shape (n_slopes,)
-        β, and log λ of its prior.
+        β, and the log λ of its prior.
     log_tau : float
-        Of the prior of all slopes.
+        log τ of the prior of all slopes.
     log_factors : ndarray of shape (n,)
-        h at the rows: p is exp(-h) times the precision of Student's law.
+        h at the rows: p is exp(-h) times the precision of the Student-t noise.
     """
 
     degrees: float
@@ -43,7 +43,7 @@ class RowNoise:
 
 
 def first_noise(basis, weights, prior, rng):
-    """Where the noise of a chain begins.
+    """Initial noise of a chain.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def first_noise(basis, weights, prior, rng):
 
 
 class NoiseMoves:
-    """The moves of the noise of one chain.
+    """Updates of the noise of one chain.
 
     Parameters
     ----------
@@ -80,14 +80,14 @@ class NoiseMoves:
     weights : ndarray of shape (n,)
     prior : Prior
     least_log_noise : float
-        Below which log σ² is not let.
+        Lower limit of log σ².
     n_moves : int
-        Of the degrees of freedom at a time.
+        Number of updates of the degrees of freedom at a time.
 
     Attributes
     ----------
     least_log_noise : float
-        Infinite where σ² is given.
+        Infinite if σ² is fixed.
     """
 
     def __init__(self, basis, weights, prior, least_log_noise, n_moves):
@@ -98,21 +98,21 @@ class NoiseMoves:
         self._first_sweep = None
 
     def update(self, state, residuals, log_noise, sweep, rng):
-        """Move all of the noise given the residuals, the precisions integrated out; draw those.
+        """Update the noise given the residuals: precisions are integrated out, then drawn.
 
-        In the first half of a warm-up the slopes of its scale stay where they begin: where f is not
-        yet found they would stand for it.
+        In the first half of a warm-up, the slopes of the noise scale keep their initial values:
+        otherwise they would explain what f does not explain yet.
 
         Parameters
         ----------
         state : RowNoise
             Changed in place.
         residuals : ndarray of shape (n,)
-            Targets less f.
+            Targets minus f.
         log_noise : float
             log σ².
         sweep : int
-            Its number, negative in the warm-up.
+            Number of the sweep, negative during the warm-up.
         rng : numpy.random.Generator
 
         Returns

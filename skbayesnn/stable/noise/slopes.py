@@ -1,24 +1,26 @@
-"""Noise whose scale depends on the inputs: its slopes, and how they are sampled.
+"""Noise whose scale depends on the inputs: the slopes of its log variance, and their sampler.
 
-The noise of a row x has the variance σ² exp(h(x)), times the factor of Student's law, with
+The noise of a row x has variance σ² exp(h(x)), times the factor of the Student-t distribution, with
 
-    h(x) = b(z(x)'β),    b(η) = η / √(1 + η²/c²),
+    h(x) = b(z(x)'β),    b(η) = η / √(1 + η²/c²).
 
-so that it is log-linear, and between exp(-c) and exp(c) times σ². The columns of z are the inputs
-and a mean of y that is known beforehand, that of the Gaussian limit of the model
-(:class:`~skbayesnn.stable.additive.scales.GaussianLimit`), each row left out: so the noise may grow
-along an input, or with the mean. Without the bound c rows whose targets agree to all their digits,
-as those that are rounded do, have a likelihood without bound: it asks for no noise there at
-the expense of all other rows.
+The variance is thus approximately log-linear, and between exp(-c) and exp(c) times σ². The columns
+of z are the inputs and an estimate of the mean of y that is known beforehand: that of the Gaussian
+limit of the model (:class:`~skbayesnn.stable.additive.scales.GaussianLimit`), computed without the
+row's own target. The noise may thus grow along an input or with the mean. Without the bound c, the
+likelihood of rows whose targets agree in all digits, for example because they are rounded, is
+unbounded: the noise would vanish there at the expense of all other rows.
 
-The slopes have the regularised horseshoe prior, β_j ~ N(0, τ²λ_j²) with half-Cauchy λ_j, and τ
-half-Cauchy of the scale q^{-½} for q columns (Carvalho, Polson and Scott 2010): where the noise is
-the same everywhere they are next to zero, however many. Its tails alone would let slopes be so
-large that h is a step from -c to c; so each β_j is as one that was seen with a normal error of the
-deviation d and found to be zero (Piironen and Vehtari 2017, as Nishimura and Suchard 2023 write
-it): the density of all β, λ and τ has the factors exp(-β_j²/(2d²)). They are moved by slice
-sampling given the residuals, the precisions of Student's law integrated out. In the first half of a
-warm-up they are those of the Gaussian limit: before f is found, noise would stand for it.
+The slopes have the regularised horseshoe prior: β_j ~ N(0, τ²λ_j²) with half-Cauchy λ_j, and
+half-Cauchy τ of scale q^{-½} for q columns (Carvalho, Polson and Scott 2010). If the noise is
+constant, the slopes are therefore close to zero, however many there are. The horseshoe tails alone
+would admit slopes so large that h is a step from -c to c. Each β_j therefore has, in addition, the
+likelihood of an observation of zero with a normal error of standard deviation d (Piironen and
+Vehtari 2017, in the form of Nishimura and Suchard 2023): the joint density of all β, λ and τ has
+the factors exp(-β_j²/(2d²)). The slopes are updated by slice sampling given the residuals, with the
+precisions of the Student-t distribution integrated out. In the first half of a warm-up, they are
+fixed at those of the Gaussian limit, because the noise would otherwise explain what f does not
+explain yet.
 """
 
 from math import exp, inf, log, log1p, sqrt
@@ -29,36 +31,38 @@ from skbayesnn.numerics.jit import helper, kernel
 from skbayesnn.stable.samplers.slice import slice_sample
 
 BOUND = 3.0
-"""c: the noise's standard deviation is within a factor of 4.5 of the typical one."""
+"""c: the standard deviation of the noise is within a factor of 4.5 of the typical one."""
 
 LARGE_SLOPE = 3.0
-"""d: a column whose standard deviation changes the noise's variance twentyfold is unusual."""
+"""d: a change of the noise variance by a factor of twenty per standard deviation of a column is
+unusual."""
 
 _LARGEST = 100.0
-"""Of |log τ| and |log λ|: their squares are doubles."""
+"""Limit on |log τ| and |log λ|, such that the squares of τ and λ do not overflow."""
 
 _WIDTH, _MAX_STEPS = 4.0, 6
-"""Of the first interval of a slice, in standard deviations as the information of Student's law has
-them, and the most steps out: where the bound is near there is less information."""
+"""Width of the initial slice interval, in standard deviations according to the information of the
+Student-t distribution, and maximum number of steps out. Near the bound there is less
+information."""
 
 _MAX_MOVES, _MIN_MOVES, _ROWS_A_MOVE = 10.0, 1.0, 6000.0
 
 
 def expected_moves(n_rows, n_slopes):
-    """Moves of the slopes a sweep, on average: at most some tenth of the time of a sweep."""
+    """Mean number of slope updates per sweep, limited to about a tenth of the time of a sweep."""
     return min(max(_ROWS_A_MOVE / n_rows, _MIN_MOVES), _MAX_MOVES, 2.0 * n_slopes)
 
 
 @helper
 def bounded(eta):
-    """b(η), of numbers or arrays."""
+    """b(η), for numbers or arrays."""
     return eta / np.sqrt(1.0 + (eta / BOUND) ** 2)
 
 
 class NoiseBasis:
-    """The columns of z, for the training rows and for new ones.
+    """The columns of z for training rows and for new rows.
 
-    Beyond the rows the noise is that at their edge: each column is cut at its range over them.
+    Beyond the rows, the noise stays as at their edge: each column is clipped to its range.
 
     Parameters
     ----------
@@ -66,14 +70,14 @@ class NoiseBasis:
         Scaled rows.
     weights : ndarray of shape (n,)
     limit : GaussianLimit or None
-        Whose mean is the last column.
+        Provides the mean in the last column.
 
     Attributes
     ----------
     train : ndarray of shape (n_columns, n)
-        Of the rows: with mean zero and variance one, or zero where a column is constant.
+        Columns at the training rows, with mean zero and variance one; zero if a column is constant.
     first : ndarray of shape (n_columns,)
-        Slopes that chains begin with: those of the Gaussian limit, or zeros.
+        Initial slopes of the chains: those of the Gaussian limit, or zeros.
     """
 
     def __init__(self, X, weights, limit=None):
@@ -101,19 +105,19 @@ class NoiseBasis:
 
 @helper
 def log_density_along(t, eta, direction, squares, weights, degrees, linear, quadratic):
-    """Log-density of the slopes moved by t along a direction, up to a constant.
+    """Log density of the slopes after a move by t along a direction, up to a constant.
 
     Parameters
     ----------
     t : float
     eta, direction : ndarray of shape (n,)
-        z'β, and z'u of the direction u.
+        z'β, and z'u for direction u.
     squares, weights : ndarray of shape (n,)
         Squared residuals over σ², and the weights of the rows.
     degrees : float
         κ.
     linear, quadratic : float
-        Of the prior, -t linear - t²/2 quadratic.
+        Coefficients of the log prior, -t linear - t²/2 quadratic.
     """
     total, sum_of_logs, product = 0.0, 0.0, 1.0
     for i in range(eta.shape[0]):
@@ -123,7 +127,7 @@ def log_density_along(t, eta, direction, squares, weights, degrees, linear, quad
         if degrees == inf:
             total += weights[i] * square
         elif weights[i] == 1.0:
-            # The logarithm of a product costs less than a sum of logarithms.
+            # The logarithm of a product is cheaper than a sum of logarithms.
             product *= 1.0 + square / degrees
             if product > 1e100:
                 sum_of_logs += log(product)
@@ -137,8 +141,8 @@ def log_density_along(t, eta, direction, squares, weights, degrees, linear, quad
 
 @helper
 def log_density_of_scale(x, n, squares, log_crowd):
-    """Log-density of x = log τ given n normal numbers of the standard deviation τ, ``squares`` the
-    sum of their squares, with τ half-Cauchy of the scale exp(-log_crowd)."""
+    """Log density of x = log τ given n normal variables of standard deviation τ and the sum of
+    their squares; τ is half-Cauchy with scale exp(-log_crowd)."""
     if abs(x) > _LARGEST:
         return -inf
     y = x + log_crowd
@@ -149,7 +153,7 @@ def log_density_of_scale(x, n, squares, log_crowd):
 def update_slopes(
     z, residuals, weights, n_rows, degrees, log_noise, slopes, log_local, log_tau, n_moves, rng,
 ):  # fmt: skip
-    """Move the slopes given the residuals, along random directions; then their prior's scales.
+    """Update the slopes along random directions given the residuals, then their prior scales.
 
     Parameters
     ----------
@@ -160,10 +164,10 @@ def update_slopes(
     degrees, log_noise : float
         κ and log σ².
     slopes, log_local : ndarray of shape (n_columns,)
-        β and log λ, changed in place.
+        β and log λ, updated in place.
     log_tau : float
     n_moves : float
-        On average.
+        Mean number of updates.
     rng : numpy.random.Generator
 
     Returns
@@ -177,7 +181,7 @@ def update_slopes(
     for j in range(q):
         for i in range(n):
             eta[i] += slopes[j] * z[j, i]
-    # What a row tells of log σ²; the slice is as valid whatever it is.
+    # Fisher information of a row about log σ². It only sets the width of the slice.
     information = 0.5 if degrees == inf else 0.5 * degrees / (degrees + 3.0)
     for _ in range(int(n_moves + rng.random())):
         along_one = rng.random() < 0.5

@@ -1,1 +1,1 @@
-"""The ways in which hidden units are put into classes: one partition a kind of input."""
+"""Partitions of the hidden units into cells: one module for each kind of cells."""

@@ -1,8 +1,8 @@
-"""What all partitions share: the data that a chain runs on, its start, and predictions.
+"""The interface of all partitions: the data of a chain, its start, and predictions.
 
-A partition has the ways in which hidden units can label the rows, its cells, each with a mass.
-It owns what is known of the data: how inputs are scaled, the distinct rows, and the targets. An
-estimator needs no more of it than :class:`Partition` promises.
+A partition contains the ways in which hidden units can label the rows. These are its cells, and
+each has a mass. It also holds the data: the scaling of the inputs, the distinct rows, and the
+targets. An estimator uses only what :class:`Partition` defines.
 """
 
 from abc import ABC, abstractmethod
@@ -13,27 +13,27 @@ import numpy as np
 from skbayesnn.numerics.student_t import student_variances, with_tail
 from skbayesnn.stable.noise.slopes import NoiseBasis
 
-# Inputs beyond this are as good as there: the products of doubles need some room.
+# Inputs are clipped here, because products of larger numbers would overflow.
 _FARTHEST = 1e300
-# Rows whose noise stands for that of all.
+# Number of rows whose noise represents that of all rows.
 _MAX_ROWS_OF_NOISE = 200
 
 
 class InputScaling(NamedTuple):
-    """What X becomes: (X - location) * scale; both of shape (n_features,) or numbers."""
+    """Maps X to (X - location) * scale; both have shape (n_features,) or are numbers."""
 
     location: np.ndarray | float = 0.0
     scale: np.ndarray | float = 1.0
 
     def scaled(self, X):
-        """X as the network sees it."""
+        """Scale rows of X to the units of the network."""
         with np.errstate(over="ignore"):
             scaled = (X - self.location) * self.scale
-        # Adding zero makes -0.0 equal to 0.0 where bytes are compared.
+        # Adding zero turns -0.0 into 0.0, for comparisons of bytes.
         return np.clip(scaled, -_FARTHEST, _FARTHEST) + 0.0
 
     def unscaled(self, rows):
-        """Scaled rows in the units of X."""
+        """Convert scaled rows to the units of X."""
         return rows / self.scale + self.location
 
 
@@ -41,12 +41,12 @@ AS_IT_IS = InputScaling()
 
 
 def evenly_spread(n, rng):
-    """Levels in (0, 1), one for each of n draws, in an order that no draw knows of."""
+    """Evenly spaced levels in (0, 1), one per draw, in an order independent of the draws."""
     return (rng.permutation(n) + 0.5) / n
 
 
 def distinct_pairs(rows, y, sample_weight):
-    """Distinct pairs of a row and a target, and the sum of their weights."""
+    """Distinct pairs of a row and a target, and the sums of their weights."""
     y = np.zeros(len(rows)) if y is None else y
     pairs, place = np.unique(np.column_stack([rows, y]), axis=0, return_inverse=True)
     weights = np.bincount(place.reshape(-1), weights=sample_weight)
@@ -54,30 +54,30 @@ def distinct_pairs(rows, y, sample_weight):
 
 
 class Partition(ABC):
-    """What an estimator asks of its cells.
+    """Interface between an estimator and its cells.
 
     Attributes
     ----------
     inputs : InputScaling
     rows : ndarray of shape (n, n_features)
-        The rows that f is followed at, as the network sees them.
+        The rows at which f is monitored, in the scaling of the network.
     chain : type
-        The Gibbs sampler: made like a :class:`~skbayesnn.stable.samplers.chain.Chain`, and run
-        like one.
+        The Gibbs sampler, with the constructor and methods of
+        :class:`~skbayesnn.stable.samplers.chain.Chain`.
     bias_scale : float
-        Standard deviation of the units' biases.
+        Standard deviation of the biases of the hidden units.
     part_names : frozenset of str
-        Which of the names in :meth:`followed` are of parts of f that only its effects tell:
-        predictions may have converged where these have not.
+        Names in :meth:`followed` of parts of f that only partial effects use. Predictions may have
+        converged even if these have not.
     may_be_stacked : bool
-        Whether all functions have jumps only, so that away from the rows a smooth law may know
-        more (:mod:`skbayesnn.stable.extrapolation`); such cells have
-        ``log_densities_left_out(draws, X, y, weights)``, that of training rows, scaled, given all
-        others.
+        Whether all functions consist of jumps, so that a smooth model may predict better away from
+        the rows (:mod:`skbayesnn.stable.extrapolation`). Such cells have a method
+        ``log_densities_left_out(draws, X, y, weights)``, which returns the log density of each
+        (scaled) training row given all others.
     same_noise : bool
         Whether the noise is Gaussian, with the same variance everywhere.
     noise_basis : NoiseBasis or None
-        What the scale of the noise depends on, where it is not the same for all rows.
+        What the scale of the noise depends on; None if it is the same for all rows.
     """
 
     bias_scale = 1.0
@@ -88,67 +88,68 @@ class Partition(ABC):
 
     @abstractmethod
     def is_of(self, X, y, sample_weight):
-        """Whether these are the data that the partition was made from."""
+        """Whether the partition was made from these data."""
 
     @abstractmethod
     def separating_mass(self):
-        """Probability that a hidden unit tells any two rows apart."""
+        """Probability that a hidden unit separates any two rows."""
 
     def of_chain(self, number):
-        """The cells that the chain of this number has: those of a mode where there are several."""
+        """Cells of the chain with this number: those of one mode if there are several."""
         return self
 
     def alike(self, records):
-        """Numbers of the chains that have the same posterior, for each such group of them."""
+        """Groups of the numbers of chains that have the same posterior."""
         return [list(range(len(records)))]
 
     @abstractmethod
     def start(self, prior, rng):
-        """A random state, spread wide so that R-hat means something."""
+        """A random state, overdispersed so that R-hat is meaningful."""
 
     @abstractmethod
     def new_record(self, monitored, n_draws, thin):
-        """An empty record of a chain."""
+        """An empty record for a chain."""
 
     @abstractmethod
     def draws_of(self, records):
-        """The draws of the records of several chains."""
+        """Combine the records of several chains into draws."""
 
     @abstractmethod
     def followed(self, prior, records):
-        """What convergence is judged by beside f: arrays (n_chains, n_sweeps, n_values) by name."""
+        """Monitored quantities besides f: arrays (n_chains, n_sweeps, n_values) by name."""
 
     @property
     def n_slopes(self):
-        """How many slopes the scale of the noise has: none where it is the same everywhere."""
+        """Number of slopes of the noise scale; zero if it is the same everywhere."""
         return 0 if self.noise_basis is None else len(self.noise_basis.train)
 
     def noise_slopes(self, draws):
-        """Of the log-variance of the noise, (n_draws, n_slopes)."""
+        """Slopes of the log variance of the noise, (n_draws, n_slopes)."""
         return draws.slopes.astype(np.float64)
 
     def log_noise_factors(self, draws, X):
-        """h, the log-variance of the noise over σ², at scaled rows: (n_rows or 1, n_draws)."""
+        """h, the log variance of the noise over σ², at scaled rows: (n_rows or 1, n_draws)."""
         if self.noise_basis is None:
             return np.zeros((1, draws.alpha.size))
         return self.noise_basis.log_factors(X, draws.slopes)
 
     def least_log_noises(self, draws):
-        """Log of the noise's variance where it is least, of some of the rows: (n_draws,)."""
+        """Smallest log variance of the noise over a subset of the rows: (n_draws,)."""
         some = self.rows[:: -(-len(self.rows) // _MAX_ROWS_OF_NOISE)]
         return draws.log_noise + self.log_noise_factors(draws, some).min(axis=0)
 
     def noise_components(self, draws, X):
         """Gaussians whose mixture is the noise at new inputs.
 
-        There is one a draw, at its level, and some are added for the tails of Student's law.
+        There is one per draw, at its level, and a few more for the tails of the Student-t
+        distribution.
 
         Returns
         -------
         scales : ndarray
-            Their variances over σ²: to be broadcast to (n_rows, n_components).
+            Their variances relative to σ²; broadcast to (n_rows, n_components).
         of_draw : ndarray of int of shape (n_components,)
-            The draw to which each belongs.
+            The draw to which each component belongs.
         weights : ndarray of shape (n_components,)
         """
         levels = draws.noise_levels
@@ -160,7 +161,7 @@ class Partition(ABC):
         return scales * np.exp(factors), of_draw, weights
 
     def draw_noise_scales(self, draws, X, rng):
-        """Variances of the noise over σ², drawn for each row: to be broadcast with them."""
+        """Variances of the noise relative to σ², drawn for each row; broadcast with the rows."""
         if self.same_noise:
             return np.ones(draws.alpha.size)
         scales = student_variances(draws.degrees, rng.random((len(X), draws.degrees.size)))
@@ -168,14 +169,14 @@ class Partition(ABC):
 
     @abstractmethod
     def predict(self, draws, X):
-        """Means and variances of f at new inputs, a Gaussian component a draw.
+        """Means and variances of f at new inputs, one Gaussian component per draw.
 
         Parameters
         ----------
         draws : tuple
             From :meth:`draws_of`.
         X : ndarray of shape (n_rows, n_features)
-            In its own units.
+            In the original units.
 
         Returns
         -------
@@ -191,7 +192,7 @@ class Partition(ABC):
         draws : tuple
             From :meth:`draws_of`.
         X : ndarray of shape (n_rows, n_features)
-            In its own units.
+            In the original units.
         rng : numpy.random.Generator
 
         Returns
@@ -201,5 +202,5 @@ class Partition(ABC):
         Raises
         ------
         ValueError
-            If old and new points of the plane are too many for their joint cells.
+            If there are too many old and new points in the plane for their joint cells.
         """

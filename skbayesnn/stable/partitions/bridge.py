@@ -1,14 +1,15 @@
-"""How a new point divides the variance of a cell that it splits: prediction without a chain.
+"""How a new point divides the variance of the cell that it splits: prediction without a chain.
 
-A cell of mass q with scale s is the sum of its children: with ρ the share of the mass
-that the first child has, and v' + v'' = v the variances of their weights,
+A cell of mass q and scale s is the sum of its two children. Let ρ be the first child's share of the
+mass, and let v' + v'' = v be the variances of the weights. Then
 
     v'/v = R,    R s = ρ^{2/α} s',    (1-R) s = (1-ρ)^{2/α} s'',
 
-s' and s'' independent copies of s: R is the position at time ρ of a bridge of the
-stable subordinator. The data depend on the children through the parent alone, so given
-a posterior draw of v the law of R is its prior law given s: in z = log R - log(1-R) its
-density is g(t') g(t''), with g the density of t = log s. Here it is inverted numerically.
+where s' and s'' are independent copies of s. R is thus the position at time ρ of a bridge of the
+stable subordinator. The data depend on the children only through their parent. Given a posterior
+draw of v, the distribution of R is therefore its prior distribution given s. In terms of z = log R
+- log(1-R), its density is g(t') g(t''), where g is the density of t = log s. This module inverts
+its distribution function numerically.
 """
 
 from math import ceil, exp, inf, log, log1p, sqrt
@@ -18,34 +19,34 @@ import numpy as np
 from skbayesnn.numerics.jit import helper, kernel
 from skbayesnn.numerics.stable_laws import log_density
 
-# Growth of the distance between nodes, from the agreement with a fine grid (the tests
-# hold the error in probability below 0.01); near a = 1 the density has a sharp edge.
+# Growth of the distance between nodes, chosen by agreement with a fine grid (the tests check that
+# the error in probability is below 0.01). Near a = 1, the density has a sharp edge.
 _GROWTH, _GROWTH_NEAR_ONE = 0.04, 0.01
 _MAX_NODES = 1024
-# The law of a split changes slowly with the parent's scale: draws that are as near in log s as
-# this over the index share one. It moves R by 0.02 at most, and not to one side.
+# The distribution of a split changes slowly with the parent's scale. Draws whose log s differ by
+# less than this over the index share one. R changes by at most 0.02, with no bias to one side.
 _GROUP_WIDTH = 0.05
 
 
 def splitting_workspace():
-    """An array for :func:`split_share` to work in, to be used again call by call."""
+    """A work array for :func:`split_share`, which can be reused between calls."""
     return np.empty((3, 2 * _MAX_NODES))
 
 
 @helper
 def split_law(t, log_rho, log_rest, table, workspace):
-    """Tabulate the law of the share R of a cell's variance that its first child has.
+    """Tabulate the distribution of R, the first child's share of a cell's variance.
 
     Parameters
     ----------
     t : float
         log s of the parent.
     log_rho, log_rest : float
-        log ρ and log(1 - ρ): shares of the mass.
+        log ρ and log(1 - ρ), the logarithms of the shares of the mass.
     table : PositiveStableTable
     workspace : ndarray
-        From :func:`splitting_workspace`. Overwritten: nodes in z = log R - log(1 - R),
-        the density of z there, and its mass up to each.
+        From :func:`splitting_workspace`. Overwritten with the nodes in z = log R - log(1 - R), the
+        density of z at the nodes, and the probability below each node.
 
     Returns
     -------
@@ -54,7 +55,7 @@ def split_law(t, log_rho, log_rest, table, workspace):
     """
     a = table.a
     z, weight, mass = workspace[0], workspace[1], workspace[2]
-    # Both halves meet at R = 1/2, the second from the other end of the workspace.
+    # The halves meet at R = 1/2; the second is stored backwards from the end of the workspace.
     children = (t - log_rho / a, t - log_rest / a)
     width = 4.0 * (1.0 - a) / a
     growth = _GROWTH if a < 0.75 else _GROWTH_NEAR_ONE
@@ -62,8 +63,9 @@ def split_law(t, log_rho, log_rest, table, workspace):
     n0 = 0
     n = 0
     for half in range(2):
-        # Nodes of the half where this child is the smaller one. Its log-scale rises from
-        # `bottom`, where its density begins, in steps that grow away from the bulk.
+        # Nodes of the half in which this child is the smaller one. Its log scale starts at
+        # `bottom`, where its density begins, and rises in steps that grow with the distance from
+        # the bulk.
         first, second = children[half], children[1 - half]
         top = first - log(2.0)
         span = log1p((top - bottom) / width)
@@ -91,7 +93,7 @@ def split_law(t, log_rho, log_rest, table, workspace):
 
 @helper
 def split_quantile(u, n, workspace):
-    """Quantile of z = log R - log(1 - R) at level u in (0, 1) of a tabulated law."""
+    """Quantile of z = log R - log(1 - R) at level u in (0, 1), from a tabulated distribution."""
     z, weight, mass = workspace[0], workspace[1], workspace[2]
     target = u * mass[n - 1]
     low, high = 0, n - 1
@@ -101,7 +103,7 @@ def split_quantile(u, n, workspace):
             low = middle
         else:
             high = middle
-    # The density is linear between two nodes.
+    # The density is linear between neighbouring nodes.
     step = z[high] - z[low]
     height = weight[low] * step
     slope = (weight[high] - weight[low]) * step
@@ -113,15 +115,15 @@ def split_quantile(u, n, workspace):
 
 @helper
 def split_share(u, t, log_rho, log_rest, table, workspace):
-    """Quantile of z = log R - log(1 - R) at level u; the arguments are as above."""
+    """Quantile of z = log R - log(1 - R) at level u; see :func:`split_law` for the arguments."""
     n = split_law(t, log_rho, log_rest, table, workspace)
     return split_quantile(u, n, workspace)
 
 
 def groups(cells):
-    """Places of equal entries, for each distinct cell in increasing order.
+    """Indices of equal entries, for each distinct cell in increasing order.
 
-    Rows that split a cell share the order of its draws.
+    Rows that split the same cell share the sorted order of its draws.
 
     Parameters
     ----------
@@ -131,7 +133,7 @@ def groups(cells):
     ------
     cell : int
     places : ndarray of int
-        Where it stands in ``cells``, in increasing order.
+        Indices of this cell in ``cells``, in increasing order.
     """
     order = np.argsort(cells, kind="stable")
     distinct, starts = np.unique(cells[order], return_index=True)
@@ -139,20 +141,20 @@ def groups(cells):
 
 
 def split_draws(levels, log_scales, log_rho, log_rest, table):
-    """Split one cell at several places, for all draws of its scale.
+    """Split one cell at several points, for all draws of its scale.
 
     Parameters
     ----------
     levels, log_scales : ndarray of shape (n_draws,)
-        Level of the quantile, and log s, of each draw.
+        Level of the quantile, and log s, for each draw.
     log_rho, log_rest : ndarray of shape (n_splits,)
-        Shares of the mass, each in (0, 1).
+        Logarithms of the shares of the mass, each share in (0, 1).
     table : PositiveStableTable
 
     Returns
     -------
     z : ndarray of shape (n_splits, n_draws)
-        log R - log(1 - R) of each draw.
+        log R - log(1 - R) for each draw.
     """
     log_scales = log_scales.astype(np.float64)
     order = np.argsort(log_scales, kind="stable")

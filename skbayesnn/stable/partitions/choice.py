@@ -1,4 +1,4 @@
-"""Which partition an estimator runs on: the kind of cells, and the scales of the inputs."""
+"""Choice of the partition for an estimator: the kind of cells, and the scales of the inputs."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ _EXACT = {1: "line", 2: "plane"}
 
 
 def make_partition(estimator, X, y, sample_weight, rng):
-    """The partition that an estimator asks for.
+    """Make the partition that the parameters of an estimator ask for.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def make_partition(estimator, X, y, sample_weight, rng):
     y : ndarray of shape (n,)
         Standardised.
     sample_weight : ndarray of shape (n,)
-        Above zero.
+        Positive.
     rng : numpy.random.Generator
 
     Returns
@@ -40,7 +40,7 @@ def make_partition(estimator, X, y, sample_weight, rng):
         location, spread = location_and_scale(X, "X", sample_weight)
     scale, bias_scale = estimator.input_scale, BIAS_SCALES[estimator.activation]
     if kind == "additive" and isinstance(scale, str) and scale == "evidence":
-        # The scales of axis units are their ν's, and dense units have length scales.
+        # The scales of axis units are part of their ν, and dense units have length scales.
         scale = 1.0
     elif isinstance(scale, str) and scale == "evidence":
         standardised = (X - location) / spread
@@ -90,7 +90,7 @@ def _given_scale(estimator, n_features):
 
 
 def kind_of_cells(estimator, X):
-    """The kind that "auto" stands for; an error where the one asked for cannot be."""
+    """The kind of cells that "auto" stands for; an error if the requested kind is impossible."""
     kind, n_features = estimator.cells, X.shape[1]
     exact = estimator.activation == "sign" and not estimator.move_units
     if estimator.move_units and estimator.sampler == "metropolis":
@@ -148,12 +148,12 @@ def has_student_noise(estimator, kind):
 
 
 def make_prior(estimator, partition):
-    """What an estimator knows of the parameters: None for those that are sampled.
+    """Prior of an estimator, with its fixed parameters; None for those that are sampled.
 
     Parameters
     ----------
     estimator : StableNNRegressor
-        Which has the scale of its targets already.
+        The scale of its targets must be known already.
     partition : Partition
 
     Returns

@@ -1,9 +1,9 @@
 """Joint draws of the function at many new points: a cell that splits into several.
 
-Given a draw of a cell's weight and scale, its first child is split off the rest, the next
-one off what is left, and so on: with ρ the child's share of the mass that is left,
-v' = R v with R as in ``splitting``, w' | w ~ N(R w, R (1-R) v), and the rest is again a
-cell, with the weight w - w', the variance (1-R) v and the scale
+Given a draw of a cell's weight and scale, the first child is split off the rest, then the second
+child off what remains, and so on. Let ρ be a child's share of the remaining mass, and let R have
+the distribution in :mod:`~skbayesnn.stable.partitions.bridge`. Then v' = R v and w' | w ~ N(R w, R
+(1-R) v), and the rest is again a cell, with the weight w - w', the variance (1-R) v and the scale
 
     s'' = (1-R) (1-ρ)^{-2/α} s.
 """
@@ -18,23 +18,23 @@ from skbayesnn.stable.samplers.line import MAX_LOG_VARIANCE
 
 
 class Families:
-    """Which children each cell has, and their shares of what is left of it.
+    """Children of each cell, and their shares of the remaining mass.
 
     Parameters
     ----------
     parent : ndarray of int, shape (n_children,)
-        The cell that each child is a part of.
+        The cell to which each child belongs.
     masses : ndarray of shape (n_children,)
     n_parents : int
 
     Attributes
     ----------
     order : ndarray of int, shape (n_children,)
-        The children, those of the same cell together, in the order in which they came.
+        Indices of the children, grouped by cell and otherwise in the original order.
     start : ndarray of int, shape (n_parents + 1,)
-        Cell k has the children ``order[start[k]:start[k + 1]]``.
+        The children of cell k are ``order[start[k]:start[k + 1]]``.
     log_masses, log_rests : ndarray of shape (n_children,)
-        In that order: of the child, and of the child and those after it together.
+        In the grouped order: log mass of the child, and of the child together with those after it.
     """
 
     def __init__(self, parent, masses, n_parents):
@@ -43,13 +43,13 @@ class Families:
         masses = masses[self.order]
         rests = np.empty_like(masses)
         for begin, end in zip(self.start[:-1], self.start[1:], strict=True):
-            # From the last one on: no digits cancel.
+            # Summing from the last child avoids cancellation.
             rests[begin:end] = np.cumsum(masses[begin:end][::-1])[::-1]
         with np.errstate(divide="ignore"):
             self.log_masses, self.log_rests = np.log(masses), np.log(rests)
 
     def draw(self, weights, log_scales, problem, rng):
-        """Draw the children's weights given those of their cells, (n_children,).
+        """Draw the weights of the children given those of their cells, (n_children,).
 
         Parameters
         ----------
@@ -90,7 +90,7 @@ def split_families(
     workspace,
     children,
 ):
-    """Draw the weights of all children of all cells, written to ``children``.
+    """Draw the weights of all children of all cells into ``children``.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def split_families(
     weights, log_scales, log_units : ndarray of shape (n_parents,)
     table : PositiveStableTable
     random_shares : bool
-        False for α = 2, where a variance is split like the mass.
+        False for α = 2, where the variance is split in proportion to the mass.
     rng : numpy.random.Generator
     workspace : ndarray
         From :func:`~skbayesnn.stable.partitions.bridge.splitting_workspace`.

@@ -1,4 +1,4 @@
-"""Cells with a weight each: f is a matrix of features times these weights."""
+"""Cells with one weight each, where f is a matrix of features times these weights."""
 
 from abc import abstractmethod
 from typing import ClassVar, NamedTuple
@@ -13,21 +13,21 @@ from skbayesnn.stable.samplers.problem import State, make_problem
 
 
 class Draws(NamedTuple):
-    """Posterior draws, of all chains.
+    """Posterior draws of all chains.
 
     Attributes
     ----------
     log_noise, alpha, log_nu, degrees : ndarray of shape (n_draws,)
         log σ², α, log ν, and the degrees of freedom of the noise.
     levels, noise_levels : ndarray of shape (n_draws,)
-        The levels at which the laws of the split of a cell, and of the noise's scale, are
-        evaluated for each draw.
+        Levels of the quantiles at which the distributions of a cell's split and of the noise scale
+        are evaluated for each draw.
     weights, log_scales : ndarray of shape (n_draws, n_cells), float32
-        As in :class:`~skbayesnn.stable.samplers.chain.Record`.
+        See :class:`~skbayesnn.stable.samplers.chain.Record`.
     slopes : ndarray of shape (n_draws, n_slopes), float32
-        Of the logarithm of the noise's variance; none where it is the same everywhere.
+        Slopes of the log variance of the noise; no columns if it is the same everywhere.
     place : ndarray of int, shape (n_draws,)
-        Which hyperplanes belong to each draw.
+        Index in ``planes`` of the hyperplanes of each draw.
     planes : ndarray of shape (n_sets, n_units, n_features + 1), float32
     """
 
@@ -44,19 +44,19 @@ class Draws(NamedTuple):
     planes: np.ndarray
 
     def take(self, chosen):
-        """Some of the draws, by their numbers."""
+        """Some of the draws, given by their indices."""
         return Draws(*(array[chosen] for array in self[:-1]), self.planes)
 
 
 def distinct_rows(X, y, sample_weight=None):
-    """Distinct rows of X in lexicographic order, and the targets gathered by row.
+    """Distinct rows of X in lexicographic order, and statistics of their targets.
 
     Returns
     -------
     rows : ndarray of shape (n_distinct, n_features)
     means, counts, squares : ndarray of shape (n_distinct,)
-        Mean target, number of rows (sum of their weights), and the sum of squares of the
-        targets about their mean.
+        Mean target, sum of the weights, and sum of squares of the targets about their mean, for
+        each row.
     """
     rows, place = np.unique(X, axis=0, return_inverse=True)
     place = place.reshape(-1)
@@ -68,15 +68,15 @@ def distinct_rows(X, y, sample_weight=None):
 
 
 class FeaturePartition(Partition):
-    """Cells with one weight each, at distinct rows of X: f = T w, T the matrix of features.
+    """Cells with one weight each, at the distinct rows of X: f = T w with feature matrix T.
 
     Parameters
     ----------
     X : ndarray of shape (n_rows, n_features)
     y : ndarray of shape (n_rows,), default=None
-        Targets, standardised; None for zeros.
+        Standardised targets; None for zeros.
     sample_weight : ndarray of shape (n_rows,), default=None
-        How often each row counts, above zero; None for once.
+        Weight of each row, above zero; None for ones.
     inputs : InputScaling, default=AS_IT_IS
 
     Attributes
@@ -84,14 +84,14 @@ class FeaturePartition(Partition):
     rows : ndarray of shape (n, n_features)
         Distinct, in lexicographic order.
     y, counts : ndarray of shape (n,)
-        Mean target and number of rows there.
+        Mean target and sum of the weights at each row.
     within : float
         Sum of squares of the targets about those means.
     log_masses : ndarray of shape (n_cells,)
         Logarithms of the cells' probabilities.
     """
 
-    # What predictions need of each draw.
+    # Arrays of each draw that predictions need.
     recorded: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, X, y=None, sample_weight=None, inputs=AS_IT_IS):
@@ -104,35 +104,35 @@ class FeaturePartition(Partition):
     def features(self, planes):
         """T, the values of the hidden units at the rows, (n, n_cells).
 
-        Sampled units have them from their hyperplanes; others need none.
+        Sampled units compute them from their hyperplanes; other cells ignore ``planes``.
         """
 
     @abstractmethod
     def _predict(self, problem, draws, X):
-        """As :meth:`predict`, of :class:`Draws` with the problem's index; X is scaled."""
+        """Implements :meth:`predict` for :class:`Draws` with the problem's index; X is scaled."""
 
     @abstractmethod
     def _sample(self, draws, X, rng):
-        """As :meth:`sample`; X is scaled."""
+        """Implements :meth:`sample`; X is scaled."""
 
     def is_of(self, X, y, sample_weight):
-        """Whether these are the data that the partition was made from."""
+        """Whether the partition was made from these data."""
         theirs = distinct_rows(self.inputs.scaled(X), y, sample_weight)
         ours = self.rows, self.y, self.counts
         same = all(np.array_equal(a, b) for a, b in zip(ours, theirs[:3], strict=True))
         return same and self.within == theirs[3].sum()
 
     def problem(self, alpha, log_nu, move_noise=True):
-        """What a chain samples from at these values."""
+        """The distribution that a chain samples from for these values."""
         data = self.y, self.counts, self.within
         return make_problem(*data, self.log_masses, float(alpha), float(log_nu), move_noise)
 
     def draw_planes(self, rng):
-        """Hyperplanes from their prior: none for exact cells."""
+        """Draw hyperplanes from their prior; exact cells have none."""
         return np.empty((0, 0))
 
     def start(self, prior, rng):
-        """A random state, spread wide so that R-hat means something."""
+        """A random state, overdispersed so that R-hat is meaningful."""
         alpha = float(rng.choice(ALPHAS)) if prior.alpha is None else prior.alpha
         log_nu = rng.normal() if prior.nu is None else np.log(prior.nu)
         log_variances = self.problem(alpha, log_nu).log_units.copy()
@@ -144,7 +144,7 @@ class FeaturePartition(Partition):
         return State(log_variances, self.y.copy(), weights, self.draw_planes(rng), *numbers)
 
     def new_record(self, monitored, n_draws, thin):
-        """An empty record of a chain."""
+        """An empty record for a chain."""
         n_sweeps, n_cells = n_draws * thin, self.log_masses.size
         sizes = (n_cells if name in self.recorded else 0 for name in ("weights", "log_scales"))
         return Record(
@@ -160,11 +160,11 @@ class FeaturePartition(Partition):
         )
 
     def draws_of(self, records):
-        """The draws of the records of several chains."""
+        """Combine the records of several chains into draws."""
         thin, n_draws = records[0].thin, len(records[0].weights)
         n = n_draws * len(records)
         sizes = [len(record.planes) for record in records]
-        # One set for each draw, or one for all.
+        # One set of hyperplanes for each draw, or one for all.
         within = [np.arange(n_draws) % max(size, 1) for size in sizes]
         starts = np.cumsum([0, *sizes[:-1]])
         per_sweep = {
@@ -188,7 +188,7 @@ class FeaturePartition(Partition):
         )
 
     def followed(self, prior, records):
-        """What convergence is judged by beside f: arrays (n_chains, n_sweeps, n_values) by name."""
+        """Monitored quantities besides f: arrays (n_chains, n_sweeps, n_values) by name."""
         sampled = {"noise_variance": "log_noise"} if prior.log_noise is None else {}
         sampled |= {"alpha": "alpha"} if prior.alpha is None else {}
         sampled |= {"nu": "log_nu"} if prior.nu is None else {}
@@ -205,13 +205,13 @@ class FeaturePartition(Partition):
         return 0, 0, 0
 
     def predict(self, draws, X):
-        """Means and variances (n_rows, n_draws) of f at new inputs, a Gaussian a draw."""
+        """Means and variances (n_rows, n_draws) of f at new inputs, one Gaussian per draw."""
         return self.predict_scaled(draws, self.inputs.scaled(X))
 
     def predict_scaled(self, draws, X):
-        """As :meth:`predict`, of rows that are scaled already."""
+        """The same as :meth:`predict`, for rows that are already scaled."""
         means, variances = np.empty((2, len(X), draws.alpha.size))
-        # Each index has laws of its own.
+        # Each index has its own distributions.
         for alpha in np.unique(draws.alpha):
             chosen = np.flatnonzero(draws.alpha == alpha)
             means[:, chosen], variances[:, chosen] = self._predict(
@@ -220,10 +220,10 @@ class FeaturePartition(Partition):
         return means, variances
 
     def log_densities_left_out(self, draws, X, y, weights):
-        """Log-density of training rows, scaled, given all others."""
+        """Log density of each (scaled) training row given all others."""
         noise = np.exp(draws.log_noise)
         return gaussian_left_out(*self.predict_scaled(draws, X), noise, y, weights)
 
     def sample(self, draws, X, rng):
-        """Draw the function jointly at all new inputs, once for each draw: (n_rows, n_draws)."""
+        """Draw the function jointly at all new inputs, once per draw: (n_rows, n_draws)."""
         return self._sample(draws, self.inputs.scaled(X), rng)

@@ -1,4 +1,4 @@
-"""The cells of one input as the estimator uses them: chains, and predictions by splitting."""
+"""Cells of one input, in the form that the estimator uses: chains, and predictions by splits."""
 
 from math import exp, log
 
@@ -22,7 +22,7 @@ _draw_function = kernel(draw_function)
 
 
 class LineCells(FeaturePartition):
-    """Exact cells of distinct inputs on a line; the parameters are those of its base.
+    """Exact cells of distinct inputs on a line; see the base class for the parameters.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class LineCells(FeaturePartition):
         self.log_masses = line_log_masses(self.x)
 
     def separating_mass(self):
-        """Probability that a hidden unit tells any two rows apart."""
+        """Probability that a hidden unit separates any two rows."""
         return -np.expm1(self.log_masses[0])
 
     def features(self, planes):
@@ -49,7 +49,7 @@ class LineCells(FeaturePartition):
         return np.where(np.arange(n)[:, None] < np.arange(n), -1.0, 1.0)
 
     def locate(self, x):
-        """The cell of each x, and the logarithms of its shares to the left and right of x.
+        """The cell of each x, and the log shares of the cell to the left and right of x.
 
         Returns
         -------
@@ -63,7 +63,7 @@ class LineCells(FeaturePartition):
         cell = np.searchsorted(self.x, x, side="left")
         inside = (cell > 0) & (cell < n)
         below, above = self.x[cell - 1], self.x[cell % n]
-        # Outside: arcs to the nearest input and from there on through infinity.
+        # Outside: arcs to the nearest input, and from there through infinity.
         near = np.where(cell == 0, arc(x, self.x[0]), arc(self.x[-1], x))
         far = np.where(cell == 0, arc_to_infinity(-x), arc_to_infinity(x)) + np.where(
             cell == 0, arc_to_infinity(self.x[-1]), arc_to_infinity(-self.x[0])
@@ -81,10 +81,10 @@ class LineCells(FeaturePartition):
         ----------
         x : ndarray of shape (n_rows,)
         levels : ndarray of shape (n_draws,)
-            The level at which the law of the split is evaluated.
+            Level of the quantile at which the distribution of the split is evaluated.
         log_scales : ndarray of shape (n_draws, n)
         table : PositiveStableTable or None
-            None for α = 2, where variances are split like masses.
+            None for α = 2, where variances are split in proportion to masses.
 
         Returns
         -------
@@ -92,10 +92,10 @@ class LineCells(FeaturePartition):
         side : ndarray of shape (n_rows,)
             See :meth:`locate`.
         z : ndarray of shape (n_rows, n_draws)
-            log R - log(1 - R), R the share of the variance to the left of x.
+            log R - log(1 - R), where R is the share of the variance to the left of x.
         """
         cell, log_left, log_right, side = self.locate(x)
-        # Where no cell is split R is zero or one; where α = 2 it is the share of the mass.
+        # R is zero or one if no cell is split, and the share of the mass if α = 2.
         with np.errstate(invalid="ignore"):
             z = np.repeat((log_left - log_right)[:, None], levels.size, axis=1)
         if table is not None:
@@ -128,13 +128,14 @@ class LineCells(FeaturePartition):
         return self.sample_between(X[:, 0], drawn, *of_draws, rng)
 
     def sample_between(self, x, f_of, log_scales, alpha, log_nu, rng):
-        """Draw the function jointly at new inputs given those at the old ones.
+        """Draw the function jointly at new inputs, given its values at the old inputs.
 
         Parameters
         ----------
         x : ndarray of shape (n_rows,)
         f_of : callable
-            f at the old inputs, (n,), from the number of a draw, its problem, and its log v.
+            Returns f at the old inputs, (n,), given the number of a draw, its problem and its log
+            v.
         log_scales : ndarray of shape (n_draws, n)
         alpha, log_nu : ndarray of shape (n_draws,)
         rng : numpy.random.Generator
@@ -149,14 +150,14 @@ class LineCells(FeaturePartition):
         outside = (cell == 0) | (cell == n)
         side = np.where((cell == 0) & ~old, -1.0, 1.0)
         new = np.flatnonzero(~old)
-        # Along the circle cell 0 goes on from the largest input through infinity.
+        # Along the circle, cell 0 continues from the largest input through infinity.
         circle = np.where(outside, 0, cell)[new]
         new = new[np.lexsort((x[new], -side[new], circle))]
         circle = np.where(outside, 0, cell)[new]
         parent = np.concatenate([circle, np.arange(n)])
         order = np.argsort(parent, kind="stable")
         end = np.concatenate([x[new], self.x])[order]
-        # The piece that ends there begins where the one before it ended, or at x_{j-1}.
+        # A piece begins where the previous one of its cell ends, or at x_{j-1}.
         begin = np.roll(end, 1)
         first = np.append(True, np.diff(parent[order]) > 0)
         begin[first] = np.roll(self.x, 1)
@@ -182,7 +183,7 @@ class LineCells(FeaturePartition):
 
 @kernel
 def _walk(start, first_value, pieces, value):
-    """F at the end of each piece of each cell, from its value where the cell begins."""
+    """F at the end of each piece of each cell, given its value at the start of the cell."""
     for j in range(first_value.shape[0]):
         here = first_value[j]
         for c in range(start[j], start[j + 1]):
@@ -197,11 +198,11 @@ def arc_to_infinity(x):
 
 @kernel
 def _predict_line(problem, log_scales, log_noise, cell, side, z, means, variances):
-    """For each draw the filter once, then O(1) a row.
+    """Run the filter once per draw; each row then costs O(1).
 
-    With w = w' + w'' the weights of the children of the cell between x_{j-1} and x_j,
-    f(x) = f_{j-1} + 2 w' and w' | w ~ N(R w, R (1-R) v), so that
-    f(x) | draw ~ N((1-R) f_{j-1} + R f_j, 4 R (1-R) v).
+    Let w = w' + w'' be the weights of the children of the cell between x_{j-1} and x_j. Then f(x) =
+    f_{j-1} + 2 w' and w' | w ~ N(R w, R (1-R) v), so that f(x) | draw ~ N((1-R) f_{j-1} + R f_j, 4
+    R (1-R) v).
     """
     n = problem.y.shape[0]
     log_variances, steps, noise = np.empty(n), np.empty(n), np.empty(n)
@@ -214,10 +215,10 @@ def _predict_line(problem, log_scales, log_noise, cell, side, z, means, variance
         for i in range(cell.shape[0]):
             j = cell[i]
             right, left = 1.0 / (1.0 + exp(-z[i, d])), 1.0 / (1.0 + exp(z[i, d]))
-            # Through infinity f changes its sign.
+            # f changes its sign at infinity.
             sign = 1.0 if j > 0 else -1.0
             means[i, d] = side[i] * (left * mean[j - 1] + sign * right * mean[j])
-            # Below zero by rounding at most.
+            # Negative only because of rounding.
             variances[i, d] = max(
                 left * left * var[j - 1]
                 + right * right * var[j]

@@ -1,12 +1,13 @@
 """Sampled cells for any number of inputs: hidden units drawn from their prior.
 
-M units, each of mass 1/M, are a network with one hidden layer and stable output weights; it
-tends to the infinite network as M grows. A unit is a cell of its own and a new point never
-splits it, so a draw of the weights is all that a prediction needs:
+M units, each of mass 1/M, form a network with one hidden layer and stable output weights, which
+tends to the infinite network as M grows. Each unit is a cell of its own, and a new point never
+splits it. A draw of the weights is therefore all that predictions need:
 
-    f(x) = Σ_l w_l h(b_l + w_l · x),    h the sign, the error function or a cosine.
+    f(x) = Σ_l w_l h(b_l + w_l · x),    where h is the sign, the error function or a cosine.
 
-The hyperplanes (b_l, w_l) stay as they were drawn, or move with the chain (``samplers.units``).
+The hyperplanes (b_l, w_l) stay as drawn, or move with the chain
+(:mod:`skbayesnn.stable.samplers.units`).
 """
 
 from math import log, pi, sqrt
@@ -20,13 +21,13 @@ from skbayesnn.stable.samplers.units import MovingChain
 from skbayesnn.stable.samplers.weights import WeightChain
 
 _ROWS_A_BLOCK = 4096
-# A unit tells rows apart if its values at them differ by this much.
+# A unit separates rows if its values there differ by at least this much.
 _LEAST_SPREAD = 1e-3
 
 
 def sign(arguments):
-    """The sign, never zero."""
-    # Negative zeros to positive ones, as a point on a hyperplane is on its positive side.
+    """The sign, with positive sign at zero."""
+    # Adding zero removes negative zeros: a point on a hyperplane is on its positive side.
     return np.copysign(1.0, arguments + 0.0)
 
 
@@ -36,26 +37,26 @@ def cosine(arguments):
 
 
 ACTIVATIONS = {"sign": sign, "erf": erf, "cosine": cosine}
-"""What a hidden unit makes of b + w · x."""
+"""Activation functions of b + w · x."""
 
 BIAS_SCALES = {"sign": 1.0, "erf": 1.0, "cosine": pi}
-"""Standard deviations of the biases. That of a cosine is a phase, as good as uniform on the
-circle: cosines have no preferred place, but for exp(-2π²) = 3e-9."""
+"""Standard deviations of the biases. The bias of a cosine is a phase that is nearly uniform on the
+circle: cosines have no preferred place, up to exp(-2π²) = 3e-9."""
 
 
 class UnitCells(FeaturePartition):
-    """Hidden units with hyperplanes drawn from their prior, by each chain its own.
+    """Hidden units whose hyperplanes each chain draws from their prior.
 
     Parameters
     ----------
     X, y, sample_weight, inputs
-        As in the base.
+        See the base class.
     n_units : int
     activation : {"sign", "erf", "cosine"}, default="sign"
     bias_scale : float, default=1.0
-        Standard deviation of the biases; that of the input weights is one.
+        Standard deviation of the biases; the input weights have standard deviation one.
     moving : bool, default=False
-        Chains move their hyperplanes.
+        Whether chains move their hyperplanes.
     """
 
     recorded = ("weights",)
@@ -80,8 +81,8 @@ class UnitCells(FeaturePartition):
     def draw_planes(self, rng):
         """Input weights of each unit and, last, its bias in units of ``bias_scale``.
 
-        All standard normal, of single precision, as records have them: a row close to a
-        hyperplane is then on the same side of it in the chain and in predictions.
+        All are standard normal and rounded to single precision, in which they are recorded, so that
+        a row near a hyperplane is on the same side of it in the chain and in predictions.
         """
         shape = self.log_masses.size, self.rows.shape[1] + 1
         return rng.standard_normal(shape, dtype=np.float32).astype(np.float64)
@@ -96,16 +97,16 @@ class UnitCells(FeaturePartition):
         return ACTIVATIONS[self.activation](arguments)
 
     def features(self, planes):
-        """T, (n, n_units): signs, or what the activation makes of the rows."""
+        """T, (n, n_units): values of the units at the rows."""
         return self.values(self.rows, planes)
 
     def separating_mass(self):
-        """Share of units, drawn for this, that tell any two rows apart."""
+        """Share of units, in a separate draw, that separate any two rows."""
         planes = self.draw_planes(np.random.default_rng(0))
         return np.mean(np.ptp(self.features(planes), axis=0) > _LEAST_SPREAD)
 
     def _predict(self, problem, draws, X):
-        """Means, and variances that are zero: given a draw of the units f is known."""
+        """Means, and variances of zero, because f is known given a draw of the units."""
         means = np.empty((len(X), draws.place.size))
         for place in np.unique(draws.place):
             chosen = np.flatnonzero(draws.place == place)

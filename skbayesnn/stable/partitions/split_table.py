@@ -1,17 +1,19 @@
-"""One table of the laws of all splits, for each index.
+"""A table of the distributions of all splits, for each index.
 
-The law of z = log R - log(1 - R), R the share of the variance that the first child of a cell has
-(:mod:`~skbayesnn.stable.partitions.bridge`), depends on the share ρ of the mass and on t = log s
-alone. Its distribution function is tabulated over t, log ρ - log(1 - ρ) and
-y = z - (log ρ - log(1 - ρ)), and is linear in all three between the nodes: so it is a mixture of
-the laws at the nodes. Beyond the table the law itself is looked at.
+Let R be the first child's share of the variance of a cell
+(:mod:`~skbayesnn.stable.partitions.bridge`). The distribution of z = log R - log(1 - R) depends
+only on the share ρ of the mass and on t = log s. Its distribution function is tabulated over t, log
+ρ - log(1 - ρ) and y = z - (log ρ - log(1 - ρ)). Between the nodes it is linear in all three, which
+makes it a mixture of the distributions at the nodes. Outside the table, the distribution is
+computed directly.
 
-Given t, R is the position at time ρ of a process on [0, 1] that only jumps, and whose increments
-are exchangeable. Such a process jumps at independent uniform times (Kallenberg 1973), so that
+Given t, R is the position at time ρ of a pure jump process on [0, 1] with exchangeable increments.
+Such a process jumps at independent uniform times (Kallenberg 1973), so that
 
     E[R | t] = ρ,    E[R (1-R) | t] = ρ (1-ρ) (1 - h(t)),
 
-h(t) the mean of the sum of the squared jumps: two moments of all splits are one function of t.
+where h(t) is the mean of the sum of the squared jumps. Two moments of all splits thus depend on a
+single function of t.
 """
 
 from functools import lru_cache
@@ -28,43 +30,44 @@ from skbayesnn.numerics.stable_laws import (
 )
 from skbayesnn.stable.partitions.bridge import split_law, splitting_workspace
 
-# Nodes of t are apart by the harmonic sum of a share of the distance from where its law begins and
-# a constant over the index; those of y by a share of the distance from zero, and near zero by that
-# of the width of the law. The tests hold the error in probability against the law itself.
+# The distance between nodes of t is the harmonic sum of a fraction of the distance from the start
+# of the support and a constant over the index. That between nodes of y is a fraction of the
+# distance from zero and, near zero, of the width of the distribution. The tests bound the error in
+# probability.
 _T_GROWTH, _T_SPACING = 0.2, 0.4
 _RHO_SPACING = 0.2
 _Y_SPACING = 0.12
-# Up to where there are nodes: a t beyond has a prior probability of e^-20, a smaller share of the
-# mass is left to the law itself.
+# Range of the nodes. A larger t has a prior probability of e^-20; a smaller share of the mass is
+# computed directly.
 _MAX_T = 20.0
 _MAX_LOG_ODDS = 10.0
 _N_SPREAD = 4096
-# Nodes of the sum for h: R (1-R) is below e^-40 beyond them.
+# Nodes of the sum for h; beyond them, R (1-R) is below e^-40.
 _SPREAD_STEP, _SPREAD_REACH = 0.2, 40.0
-# Where the law is not in the table.
+# Marks values outside the table.
 OUTSIDE = -1.0
 
 
 class SplitTable(NamedTuple):
-    """Laws of splits for one index; see :func:`split_table`.
+    """Distributions of splits for one index; see :func:`split_table`.
 
     Attributes
     ----------
     law : PositiveStableTable
-        Of the index.
+        Stable distribution of the scales for this index.
     t_first, t_last, t_width : float
-        The first and the last node of t, and the distance from the first up to which those after
-        it are evenly spaced.
+        First and last node of t, and the distance from the first node beyond which the nodes are
+        evenly spaced.
     log_odds : ndarray of shape (n_rho,)
-        Nodes of log ρ - log(1 - ρ), evenly spaced from below zero to zero or just above it.
+        Nodes of log ρ - log(1 - ρ), evenly spaced from below zero to zero or just above.
     y : ndarray of shape (n_y,)
         Nodes of y.
     below : ndarray of shape (n_rho, n_t, n_y), float32
-        The probability of a smaller y.
+        Distribution function of y at the nodes.
     spread : ndarray of shape (n_spread,)
-        h at evenly spaced t from the first node to the last.
+        h at evenly spaced t, from the first node to the last.
     spread_per_unit : float
-        How many of them there are in a unit of t.
+        Number of these values per unit of t.
     """
 
     law: PositiveStableTable
@@ -80,14 +83,14 @@ class SplitTable(NamedTuple):
 
 @helper
 def t_place(t, t_first, t_width, a):
-    """The number of the node of t, counted from 0; between nodes no whole number.
+    """Number of the node at t, counted from 0; fractional between nodes.
 
     Parameters
     ----------
     t : float
-        At ``t_first`` or above.
+        At least ``t_first``.
     t_first, t_width : float
-        Of the table.
+        From the table.
     a : float
         The index.
     """
@@ -97,23 +100,24 @@ def t_place(t, t_first, t_width, a):
 
 @lru_cache(maxsize=128)
 def split_table(a):
-    """Tabulate the laws of all splits for one index.
+    """Tabulate the distributions of all splits for one index.
 
     Parameters
     ----------
     a : float
-        Index of the scales in (0, 1), half of that of the weights.
+        Index of the scales in (0, 1), which is half the index of the weights.
 
     Returns
     -------
     table : SplitTable
-        It has one or two megabytes, and takes a few hundredths of a second, a fifth of a second
-        near one. It is kept: predictions with a sampled index need one for each of its values.
+        It takes one or two megabytes, and a few hundredths of a second (a fifth of a second if the
+        index is near one). It is cached, because predictions with a sampled index need one for each
+        value of the index.
     """
     law = positive_stable_table(a)
     scale = (1.0 - a) / a
     first, last, width = law.t_left, _MAX_T / a, 4.0 * scale
-    # Nodes of t by bisection of their number; the last one is where the table ends.
+    # Find the nodes of t by bisection of their number; the last one is the end of the table.
     n_t = int(np.ceil(t_place(last, first, width, a))) + 1
     low, high = np.full(n_t, first), np.full(n_t, last + 10.0 * _T_SPACING / a)
     for _ in range(60):
@@ -123,7 +127,7 @@ def split_table(a):
     t = 0.5 * (low + high)
     n_rho = int(np.ceil(_MAX_LOG_ODDS / _RHO_SPACING))
     log_odds = _RHO_SPACING * np.arange(-n_rho, 1.0)
-    # The smaller child has the scale exp(t_left) or more, and R is that over all of s.
+    # The smaller child has a scale of at least exp(t_left), and R is its share of s.
     farthest = t[-1] - first + _MAX_LOG_ODDS * scale + 1.0
     near = min(1.0, 2.0 * scale)
     half = int(np.ceil(np.arcsinh(farthest / near) / _Y_SPACING))
@@ -131,7 +135,7 @@ def split_table(a):
     below = np.empty((log_odds.size, t.size, y.size), dtype=np.float32)
     spread = np.empty(t.size)
     _tabulate(t, log_odds, y, law, splitting_workspace(), below, spread)
-    # Evenly spaced, they are found without a logarithm.
+    # Even spacing allows a look-up without a logarithm.
     even = np.linspace(first, t[-1], _N_SPREAD)
     spread_per_unit = (_N_SPREAD - 1) / (t[-1] - first)
     return SplitTable(
@@ -157,7 +161,7 @@ def _tabulate(t, log_odds, y, law, workspace, below, spread):
                 elif node == n - 1:
                     below[r, i, k] = 1.0
                 else:
-                    # The density is linear between two nodes.
+                    # The density is linear between neighbouring nodes.
                     step = z[node + 1] - z[node]
                     part = at - z[node]
                     slope = (weight[node + 1] - weight[node]) / step
@@ -167,10 +171,10 @@ def _tabulate(t, log_odds, y, law, workspace, below, spread):
 
 @helper
 def spread_of_share(t, law):
-    """h(t), from the law of a split in halves.
+    """h(t), from the distribution of a split in halves.
 
-    The density of z given t is g(t') g(t'')/g(t), and R (1-R) is next to nothing where z is not
-    near zero: evenly spaced nodes sum it to many digits.
+    The density of z given t is g(t') g(t'')/g(t), and R (1-R) is negligible unless z is near zero.
+    A sum over evenly spaced nodes is therefore accurate to many digits.
 
     Parameters
     ----------
@@ -186,7 +190,7 @@ def spread_of_share(t, law):
     step = min(_SPREAD_STEP, 0.25 * (1.0 - law.a) / law.a)
     shift, log_g, total = t + log(2.0) / law.a, log_density(t, law), 0.0
     for node in range(int(_SPREAD_REACH / step)):
-        # Both halves of the law are the same.
+        # The distribution is symmetric.
         z = -step * node
         larger = -log1p(exp(z))
         smaller = z + larger
@@ -197,17 +201,18 @@ def spread_of_share(t, law):
 
 @helper
 def spread_from_table(t, t_first, per_unit, spread):
-    """h(t), linear between even nodes.
+    """h(t), interpolated linearly between evenly spaced nodes.
 
-    Below the first, where the density of t is less than e^-60 of its top, h is that of the first.
-    Beyond the last it is that of the last, where 1 - h, which falls to zero, is below 1e-4.
+    Below the first node, where the density of t is less than e^-60 of its maximum, the value at the
+    first node is used. Beyond the last node, where 1 - h is below 1e-4 and falls to zero, it is the
+    value at the last node.
 
     Parameters
     ----------
     t : float
         log s of the parent.
     t_first, per_unit, spread
-        Of the table.
+        From the table.
     """
     x = min(max(t - t_first, 0.0) * per_unit, spread.shape[0] - 1.0)
     i = min(int(x), spread.shape[0] - 2)
@@ -221,10 +226,10 @@ def laws_of_share(log_odds, first, below, laws):
     Parameters
     ----------
     log_odds : float
-        log ρ - log(1 - ρ), not above zero, nor below the first node.
+        log ρ - log(1 - ρ), between the first node and zero.
     first, below
-        The first node of it, and the probabilities, of the table. It is not itself an argument: a
-        call would copy all that it has.
+        First node of the log odds and the probabilities, both from the table. The table itself is
+        not an argument, because a call would copy all of it.
     laws : ndarray of shape (n_t, n_y), float32
         Overwritten.
     """
@@ -239,18 +244,18 @@ def laws_of_share(log_odds, first, below, laws):
 
 @helper
 def split_from_laws(u, place, laws, y):
-    """Quantile of y = z - (log ρ - log(1 - ρ)) at level u, or NaN where it is beyond all nodes.
+    """Quantile of y = z - (log ρ - log(1 - ρ)) at level u, or NaN if it is beyond all nodes.
 
     Parameters
     ----------
     u : float
         In (0, 1).
     place : float
-        From :func:`t_place`, within the table.
+        From :func:`t_place`; must be within the table.
     laws : ndarray of shape (n_t, n_y)
         From :func:`laws_of_share`.
     y : ndarray of shape (n_y,)
-        Of the table.
+        From the table.
     """
     i = min(int(place), laws.shape[0] - 2)
     b = place - i

@@ -1,14 +1,14 @@
-"""New rows that split cells: what they add to f, for each posterior draw.
+"""The contributions to f of new rows that split cells, for each posterior draw.
 
-A cell of the weight w and the variance v is split in two, of which one has the share R of v and the
-other the rest; with Δ = b - a = 2 w the step between the values a and b that f would have if all of
-the cell were the one or the other,
+A cell of weight w and variance v is split into two parts; one has the share R of v, and the other
+the rest. Let a and b be the values that f would have if the whole cell were one part or the other,
+and Δ = b - a = 2 w the step between them. Then
 
     f(x) ~ N((1-R) a + R b, 4 R (1-R) v).
 
-A step that matters has an R of its own, at the level of its draw, from one table of the laws of
-all splits (:mod:`~skbayesnn.stable.partitions.split_table`). A small one has the first two moments
-of f(x) instead: the mean with R = ρ, the share of the mass, and the variance
+For a step that matters, R is a quantile at the level of its draw, from the table of all splits
+(:mod:`~skbayesnn.stable.partitions.split_table`). For a small step, only the first two moments of
+f(x) are used: the mean for R = ρ, the share of the mass, and the variance
 
     ρ (1-ρ) (4 v (1 - h) + Δ² h).
 """
@@ -30,41 +30,42 @@ from skbayesnn.stable.partitions.split_table import (
 from skbayesnn.stable.samplers.line import MAX_LOG_VARIANCE
 
 SMALL = 0.3
-"""A step whose square and v have less than this share of the noise's variance, over the root of the
-number of splits that a row makes, has two moments instead of a law. The log density of a row of a
-table is then off by 0.001 at most with 5 and with 13 inputs and by 0.003 with 306, where that of
-1000 draws is known to 0.006, 0.002 and 0.04: each draw has one level of each law."""
+"""A step is small if Δ² and v are below this fraction of the noise variance over the root of the
+number of splits of a row. The error in the log density of a row is then at most 0.001 with 5 and
+with 13 inputs, and 0.003 with 306. The Monte Carlo error of 1000 draws, each with one level per
+distribution, is 0.006, 0.002 and 0.04."""
 
 
 def add_splits(
     place, row, side, log_left, log_right, below, above, log_v, t, alpha, levels, log_least, means,
     variances,
 ):  # fmt: skip
-    """Add the means and variances that splits have.
+    """Add the means and variances that splits contribute.
 
     Parameters
     ----------
     place, row : ndarray of int, shape (n_splits,)
-        Which of the cells each splits, and the row of the results that it adds to.
+        Index of the cell that each split divides, and of the row of the results that it adds to.
     side : ndarray of shape (n_splits,)
-        A factor of its mean.
+        Factor on its mean.
     log_left, log_right : ndarray of shape (n_splits,)
         Logarithms of the shares ρ and 1 - ρ of the mass.
     below, above, log_v, t : ndarray of shape (n_cells, n_draws)
         a, b, log v and log s.
     alpha : float
     levels : ndarray of shape (n_draws,)
-        The level at which the law of the split is evaluated for each draw.
+        Level of the quantile at which the distribution of the split is evaluated for each draw.
     log_least : ndarray of shape (n_draws,)
-        Logarithm of what a step counts as small below: Δ² and v, where it is split in halves. Where
-        it is not, they may be larger, for the fourth cumulant of f(x), by which its law differs
-        from the Gaussian one with its moments, to be as small.
+        Logarithm of the bound below which a step counts as small, if it is split in halves: both Δ²
+        and v must be below. For other splits they may be larger, such that the fourth cumulant of
+        f(x), by which its distribution differs from a Gaussian with the same moments, is equally
+        small.
     means, variances : ndarray of shape (n_rows, n_draws)
-        Added to.
+        Overwritten by their sums with the contributions.
     """
     random = alpha < 2.0
     table = split_table(alpha / 2.0 if random else 0.5)
-    # A row at a value splits nothing.
+    # A row at an existing value splits nothing.
     split = np.isfinite(log_left) & np.isfinite(log_right)
     offsets = np.where(split, log(2.0) + 0.5 * (log_left + log_right), -inf)
     order = np.argsort(place, kind="stable")
@@ -76,7 +77,8 @@ def add_splits(
         np.empty(table.below.shape[1:], dtype=np.float32), np.empty((4, levels.size)), means,
         variances,
     )  # fmt: skip
-    # Few at most: a compiled loop for them would cost each user a second of the first prediction.
+    # There are few of these; compiling a loop for them would delay the first prediction by a
+    # second.
     for i, d in outside:
         j = place[i]
         z = split_draws(
@@ -104,12 +106,12 @@ def _add_cells(
     starts, order, row, side, log_left, log_right, offsets, below, above, log_v, t, log_least,
     random, levels, ends, laws, y, spread, per_unit, of_share, of_draws, means, variances,
 ):  # fmt: skip
-    """Cell by cell, so that what is known of its draws stays in the cache for all of its rows.
+    """Add all splits, cell by cell, so that the data of a cell's draws stay in the processor cache.
 
     Returns
     -------
     outside : ndarray of int, shape (n, 2)
-        Split and draw of each step that is to have a law which is not in the table: not added.
+        Split and draw of each step whose distribution is outside the table; these are not added.
     """
     outside, n = np.empty((16, 2), dtype=np.int64), 0
     for j in range(t.shape[0]):
@@ -134,10 +136,10 @@ def _add_cells(
 
 @helper
 def _prepare(below, above, log_v, t, log_least, random, ends, spread, per_unit, of_draws):
-    """Of all draws of a cell: the place of t in the table, the size of the step, its moments.
+    """For all draws of a cell: the place of t in the table, the size of the step, and its moments.
 
-    They are written to rows of the last argument. Where α = 2 (not ``random``) all R are ρ, and no
-    step has a size.
+    These are written to rows of ``of_draws``. For α = 2 (not ``random``), all R equal ρ, and no
+    step needs the table.
     """
     places, sizes, moments = of_draws[0], of_draws[1], of_draws[2]
     first, last, width, a, _ = ends
@@ -152,7 +154,7 @@ def _prepare(below, above, log_v, t, log_least, random, ends, spread, per_unit, 
         h = spread_from_table(t[d], first, per_unit, spread)
         moments[d] = 4.0 * v * (1.0 - h) + h * square
         places[d] = OUTSIDE
-        # Of a cell that is split in halves more steps are looked at than of others.
+        # For a split in halves, more steps need the table than for other splits.
         if sizes[d] > 0.0 and first <= t[d] < last:
             places[d] = t_place(t[d], first, width, a)
 
@@ -162,10 +164,10 @@ def _add_row(
     side, log_left, log_right, offset, below, above, log_v, of_draws, levels, least_odds, laws, y,
     of_share, means, variances,
 ):  # fmt: skip
-    """Add what all draws have at a row; those that are outside of the table are listed."""
+    """Add the contributions of all draws at a row; list the draws that are outside the table."""
     places, sizes, moments, outside = of_draws[0], of_draws[1], of_draws[2], of_draws[3]
     share, rest, known, n = exp(log_left), exp(log_right), False, 0
-    # The share of the other child is known by symmetry.
+    # Symmetry gives the distribution of the other child's share.
     swapped, odds = share > rest, -abs(log_left - log_right)
     for d in range(levels.shape[0]):
         if not sizes[d] + offset > 0.0:

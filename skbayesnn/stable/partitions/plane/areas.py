@@ -1,24 +1,24 @@
 """Stable, two inputs: areas of spherical polygons, whole or cut by one more great circle.
 
-The masses of the cells in the paper's section S.2, as areas over 2 pi. A polygon is a
-list of corners, unit vectors in the order of a walk around it, each with its *bend*: the
-angle t > 0 between the normals of the two circles that meet there, negative where the
-polygon lies on the same side of both (its interior angle is then pi - t) and positive
-where it lies between them (interior angle t). By Girard's formula the area is the sum of
-the bends plus (2 - number of positive bends) pi. That is exact for every shape, lunes and
-half spheres too, but has an absolute error of about 1e-16; small polygons are summed up
-of triangles instead (Van Oosterom and Strackee 1983), which keeps a relative accuracy.
+The masses of the cells in section S.2 of the paper are areas over 2 pi. A polygon is a list of
+corners, which are unit vectors in the order of a walk around it. Each corner has a *bend*: the
+angle t > 0 between the normals of the two circles that meet there. It is negative if the polygon
+lies on the same side of both (its interior angle is then pi - t), and positive if it lies between
+them (interior angle t). By Girard's formula, the area is the sum of the bends plus (2 - number of
+positive bends) pi. This is exact for every shape, including lunes and half spheres, but has an
+absolute error of about 1e-16. Small polygons are therefore divided into triangles (Van Oosterom and
+Strackee 1983), which preserves relative accuracy.
 """
 
 import numpy as np
 
 from skbayesnn.numerics.jit import helper, kernel
 
-# Cells with a smaller mass are taken for the traces of rounding, and for no cells. Lines
-# which rounding keeps from meeting in one point enclose about its square, 1e-32.
+# Cells with a smaller mass are treated as rounding errors and dropped. Lines that fail to meet in
+# one point because of rounding enclose about the square of the error, 1e-32.
 SMALLEST_MASS = 1e-22
 
-# A corner is on a great circle where its unit vector is no farther from it.
+# Largest distance at which a corner counts as lying on a great circle.
 ON_CIRCLE = 8 * np.finfo(float).eps
 
 
@@ -26,7 +26,7 @@ ON_CIRCLE = 8 * np.finfo(float).eps
 def angle_between(x1, x2, z1, z2):
     """Angle between (1, x1, x2) and (1, z1, z2), with a small relative error if tiny."""
     step1, step2 = z1 - x1, z2 - x2
-    # x1 z2 - x2 z1, from the point nearer to the origin, where less cancels.
+    # x1 z2 - x2 z1, relative to the point nearer to the origin, where cancellation is smaller.
     if x1 * x1 + x2 * x2 < z1 * z1 + z2 * z2:
         twist = step2 * x1 - step1 * x2
     else:
@@ -44,14 +44,14 @@ def polygon_area(corners, bends, begin, end):
     corners : ndarray of shape (n, 3)
         Unit vectors, clockwise as seen from outside the sphere.
     bends : ndarray of shape (n,)
-        See the head of this file.
+        See the module docstring.
     begin, end : int
         The polygon has the corners ``begin`` to ``end - 1``.
 
     Returns
     -------
     area : float
-        Not negative, and zero for corners that rounding has put in a wrong order.
+        Nonnegative; zero if rounding has put the corners in the wrong order.
     """
     small = end - begin > 2
     area = 0.0
@@ -62,7 +62,7 @@ def polygon_area(corners, bends, begin, end):
         small = p0 * b0 + p1 * b1 + p2 * b2 > 0.5
         if k > begin + 1:
             a0, a1, a2 = corners[k - 1, 0], corners[k - 1, 1], corners[k - 1, 2]
-            # Differences first: the determinant of three near vectors would cancel.
+            # Differences first: the determinant of three nearby vectors would suffer cancellation.
             u0, u1, u2 = a0 - p0, a1 - p1, a2 - p2
             v0, v1, v2 = b0 - p0, b1 - p1, b2 - p2
             determinant = (
@@ -83,7 +83,7 @@ def polygon_area(corners, bends, begin, end):
 
 @kernel
 def polygon_areas(start, corners, bends, areas):
-    """Write the area of each polygon, ``start`` giving its first corner, into ``areas``."""
+    """Write the area of each polygon into ``areas``; ``start`` gives its first corner."""
     for k in range(len(areas)):
         areas[k] = polygon_area(corners, bends, start[k], start[k + 1])
 
@@ -94,11 +94,11 @@ def _part_area(
 ):
     """Area of the part of a polygon where the point ``star`` has the sign ``sense``.
 
-    ``heights`` are those of the corners above the circle of ``star``; ``part`` and
-    ``part_bends`` have room for the corners of the part, at most two more.
+    ``heights`` are the heights of the corners above the circle of ``star``; ``part`` and
+    ``part_bends`` have room for the corners of the part, which are at most two more.
     """
     n_corners = end - begin
-    inner = 0  # to be the first corner that is inside
+    inner = 0  # will be the first corner inside
     while not (
         sense * heights[inner] > ON_CIRCLE and sense * heights[(inner - 1) % n_corners] <= ON_CIRCLE
     ):
@@ -109,8 +109,8 @@ def _part_area(
     edge = outer
     count = 0
     for cut in range(2):
-        # Where the circle cuts the edge between a corner inside and one outside; at the
-        # latter, if that is on the circle.
+        # The point where the circle cuts the edge between a corner inside and one outside, or the
+        # corner outside if it is on the circle.
         norm = 0.0
         for axis in range(3):
             value = corners[begin + outer, axis]
@@ -139,22 +139,22 @@ def _part_area(
 
 @kernel
 def positive_shares(start, corners, bends, line, side, points, masses, star, shares):
-    """Write the share of each cell's mass in which ``star`` has the sign +1.
+    """Write the share of each cell's mass for which ``star`` has the sign +1.
 
     Parameters
     ----------
     start, corners, bends, line, side : ndarrays
-        The polygons, see ``skbayesnn.stable.partitions.plane.cells.Polygons``.
+        The polygons; see ``skbayesnn.stable.partitions.plane.cells.Polygons``.
     points : ndarray of shape (n, 2)
-        The points whose circles they lie between.
+        The points whose circles bound the polygons.
     masses : ndarray of shape (n_cells,)
-        Their masses.
+        Masses of the cells.
     star : ndarray of shape (2,)
         The new point.
     shares : ndarray of shape (n_cells,)
-        The result: 0 or 1 exactly for a cell that the circle of ``star`` does not cross.
+        Overwritten; exactly 0 or 1 for a cell that the circle of ``star`` does not cross.
     """
-    if len(corners) == 0:  # one point: its circle has no corners
+    if len(corners) == 0:  # a single point: its circle has no corners
         shares[0] = angle_between(points[0, 0], points[0, 1], star[0], star[1]) / np.pi
         return
     norm = np.sqrt(1.0 + star[0] ** 2 + star[1] ** 2)
@@ -174,7 +174,8 @@ def positive_shares(start, corners, bends, line, side, points, masses, star, sha
             outside |= height < -ON_CIRCLE
         shares[k] = 1.0 if inside else 0.0
         if not inside and not outside:
-            # As thin as rounding, or else a half sphere, on the side of its long edges.
+            # All corners are on the circle: the cell is a sliver, or a half sphere on one side of
+            # its edges.
             cosine = 0.0
             for c in range(begin, end):
                 if bends[c] == 0.0:

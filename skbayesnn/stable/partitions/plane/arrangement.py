@@ -1,18 +1,17 @@
-"""Stable, two inputs: the arrangement that the data points cut into the hyperplanes.
+"""Stable, two inputs: the arrangement of lines that the data points form among hyperplanes.
 
-A hidden unit sign(b + w1 x1 + w2 x2) with w2 = 1 is a point (s, c) = (-w1, -b) of a plane,
-and a data point (x1, x2) is the line c = x2 - s x1 in it: units below the line answer +1,
-those above it -1. The cells of the paper's section S.2 are the faces between these lines,
-units with w2 = -1 being the same faces with both signs changed. So the plane is the
-projective one: what leaves it at s = +infinity comes back, negated, at s = -infinity.
+A hidden unit sign(b + w1 x1 + w2 x2) with w2 = 1 is a point (s, c) = (-w1, -b) of a plane. A data
+point (x1, x2) is the line c = x2 - s x1 in this plane: units below the line output +1, and those
+above it -1. The cells of section S.2 of the paper are the faces between these lines. Units with w2
+= -1 give the same faces with both signs reversed. The plane is therefore projective: what leaves it
+at s = +infinity returns, negated, at s = -infinity.
 
-The faces are found by sweeping s from left to right. The lines start in the order of x1,
-and each pair of them swaps places once, where their slopes say so. Only swaps of lines
-that lie next to each other are ever made, so the result is the arrangement of some curves
-which pairwise cross once, whatever rounding does to the slopes: no case is special. Several
-lines through one point swap pair by pair, which makes faces without area, and
-``cells`` drops them. The sweep has each cell in turn, with one sign
-changed against the cell above: the products with the sign matrix only follow the sweep.
+The faces are found by sweeping s from left to right. The lines start in the order of x1, and each
+pair swaps places once, in the order of the slopes. Only adjacent lines are ever swapped. Whatever
+rounding does to the slopes, the result is therefore the arrangement of some curves that cross
+pairwise once, so there are no special cases. Several lines through one point swap pair by pair,
+which makes faces of zero area; ``cells`` drops them. The sweep visits the cells in turn, and each
+differs in one sign from the cell above, so products with the sign matrix follow the sweep.
 """
 
 import numpy as np
@@ -24,7 +23,7 @@ GAP, LOW, HIGH, CLOSED, OPENED = range(5)
 
 
 def pairs_by_slope(points):
-    """List the pairs of points by the slope of the line through them.
+    """List the pairs of points in the order of the slope of the line through them.
 
     Parameters
     ----------
@@ -34,20 +33,20 @@ def pairs_by_slope(points):
     Returns
     -------
     codes : ndarray of int64, shape (n * (n - 1) / 2,)
-        ``i * n + j`` for each pair i < j. Equal slopes stay in the order of (i, j), in
-        which collinear points can swap without another pair being in the way.
+        ``i * n + j`` for each pair i < j. Pairs with equal slopes stay in the order of (i, j), in
+        which collinear points can swap without another pair in between.
     """
     n = len(points)
     low, high = np.triu_indices(n, 1)
     step = points[high] - points[low]
     with np.errstate(divide="ignore", over="ignore"):
-        slope = step[:, 1] / step[:, 0]  # points one above the other: +infinity, the last
+        slope = step[:, 1] / step[:, 0]  # vertical pairs: +infinity, the last
     order = np.argsort(slope, kind="stable")
     return low[order] * np.int64(n) + high[order]
 
 
 def sweep(n, codes):
-    """Swap all pairs of lines, neighbours only, as nearly as possible in the given order.
+    """Swap all pairs of lines, adjacent ones only, as nearly as possible in the given order.
 
     Parameters
     ----------
@@ -59,12 +58,12 @@ def sweep(n, codes):
     Returns
     -------
     swaps : ndarray of int32, shape (len(codes), 5)
-        For each swap in turn: the gap that is pinched (gap g lies under the g-th line from
-        below, counted from zero), the line that was below and rises, the line that was
-        above and sinks, and the faces that it closes and opens in that gap. The last swap
-        in gap g opens the face in which the sweep began at gap n - g.
+        For each swap in turn: the gap that is pinched (gap g lies under the g-th line from below,
+        counted from zero), the line that was below and rises, the line that was above and sinks,
+        and the faces that the swap closes and opens in that gap. The last swap in gap g opens the
+        face in which the sweep began at gap n - g.
     """
-    # numpy makes the arrays: each kind of them would take numba a tenth of a second to compile.
+    # numpy creates the arrays: numba would need a tenth of a second to compile each kind.
     rank = np.empty(n * n, np.int64)
     rank[codes] = np.arange(codes.size)
     swaps = np.empty((codes.size, 5), np.int32)
@@ -75,7 +74,7 @@ def sweep(n, codes):
 
 @kernel
 def _sweep(codes, rank, line_at, place_of, last, stack, face, swaps):
-    """What :func:`sweep` does in its arrays."""
+    """Implements :func:`sweep` with given arrays."""
     n, n_pairs = line_at.shape[0], codes.shape[0]
     t = 0
     for e in range(n_pairs):
@@ -86,8 +85,8 @@ def _sweep(codes, rank, line_at, place_of, last, stack, face, swaps):
             low = stack[top] // n
             high = stack[top] % n
             gap = place_of[high]
-            # Not neighbours: rounding has put this pair too early. It comes back to the
-            # stack as soon as they are.
+            # Not adjacent: rounding has put this pair too early. It returns to the stack when they
+            # are.
             if gap - place_of[low] != 1:
                 continue
             line_at[gap - 1], line_at[gap] = high, low
@@ -114,12 +113,12 @@ def _sweep(codes, rank, line_at, place_of, last, stack, face, swaps):
 
 
 def corner_table(n, swaps):
-    """List the corners of every face in cyclic order.
+    """List the corners of each face in cyclic order.
 
-    A face is walked along its lower boundary to the right and back along its upper one.
-    A face that passes through infinity is walked as it is on the right side; on the left
-    side it is then the negated face, whose upper and lower boundaries change roles. The
-    face under and over all lines is of that kind, and has neither first nor last corner.
+    The walk around a face follows its lower boundary to the right and its upper boundary back. A
+    face that passes through infinity is walked as it is on the right side; on the left side, it is
+    the negated face, whose upper and lower boundaries swap roles. The face below and above all
+    lines is of this kind, and has neither a first nor a last corner.
 
     Parameters
     ----------
@@ -133,11 +132,11 @@ def corner_table(n, swaps):
     start : ndarray of int64, shape (n_faces + 1,)
         Face k has the corners ``start[k]`` to ``start[k + 1] - 1``.
     corner : ndarray of int32, shape (n_corners,)
-        The swap that is the corner.
+        The swap at this corner.
     lift : ndarray of int8, shape (n_corners,)
-        -1 where the corner is to be negated.
+        -1 if the corner is negated.
     end : ndarray of bool, shape (n_corners,)
-        Whether it is the first or the last corner of its face, where it pinches.
+        Whether it is the first or last corner of its face, where the face is pinched.
     line : ndarray of int32, shape (n_corners,)
         The line of the edge from this corner to the next.
     side : ndarray of int8, shape (n_corners,)
@@ -158,10 +157,10 @@ def corner_table(n, swaps):
 
 @kernel
 def _list_corners(swaps, start, front, back, face, begun, corner, lift, end, line, side):
-    """What :func:`corner_table` does in its arrays."""
+    """Implements :func:`corner_table` with given arrays."""
     n, n_swaps, n_faces = face.shape[0] - 1, swaps.shape[0], front.shape[0]
-    # Round 0 counts the corners, round 1 places those that are not negated, round 2 the
-    # others, which come after them on a walk to the right.
+    # Round 0 counts the corners, round 1 places those that are not negated, and round 2 places the
+    # others, which follow them on a walk to the right.
     for placing in range(3):
         for gap in range(n + 1):
             face[gap] = gap % n

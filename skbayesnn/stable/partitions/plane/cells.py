@@ -1,15 +1,15 @@
 """Stable, two inputs: the exact cells of a one-hidden-layer sign network and their masses.
 
-The paper's section S.2 calls a multivariate normal integral for each cell. Here the
-hyperplane sign(b + w1 x1 + w2 x2), (b, w) iid N(0, 1), is a direction (b, w1, w2), uniform
-on the sphere, a data point is the great circle of the directions orthogonal to
-(1, x1, x2), and a cell is a face between such circles, the same as its antipode: its mass
-is its area over 2 pi. All n(n - 1)/2 + 1 of them take O(n^2 log n).
+Section S.2 of the paper needs a multivariate normal integral for each cell. Here, a hyperplane
+sign(b + w1 x1 + w2 x2) with (b, w) iid N(0, 1) is a direction (b, w1, w2) that is uniform on the
+sphere. A data point is the great circle of the directions orthogonal to (1, x1, x2). A cell is a
+face between such circles, identified with its antipode, and its mass is its area over 2 pi. All n(n
+- 1)/2 + 1 cells take O(n^2 log n).
 
-Degenerate points. Points that are exactly or nearly collinear (grids) give faces without
-area, which are dropped: a cell has a mass of at least 1e-22, those left out together less
-than n^2 1e-22. Nothing else depends on how near to collinear points are: the faces are
-consistent for any input (see ``plane_arrangement``).
+Degenerate points: points that are exactly or nearly collinear (grids) give faces without area,
+which are dropped. A cell has a mass of at least 1e-22, and the dropped cells together have less
+than n^2 1e-22. Nothing else depends on how close points are to collinear: the faces are consistent
+for any input (see :mod:`~skbayesnn.stable.partitions.plane.arrangement`).
 """
 
 from typing import NamedTuple
@@ -41,7 +41,8 @@ class Polygons(NamedTuple):
     corners : ndarray of shape (n_corners, 3)
         Unit vectors (b, w1, w2), clockwise as seen from outside the sphere.
     bends : ndarray of shape (n_corners,)
-        The angle of the circles at the corner, signed, as ``plane_areas`` has it.
+        Signed angle between the circles at the corner, as in
+        :mod:`~skbayesnn.stable.partitions.plane.areas`.
     line : ndarray of int32, shape (n_corners,)
         The point on whose circle the edge from this corner to the next lies.
     side : ndarray of int8, shape (n_corners,)
@@ -56,20 +57,21 @@ class Polygons(NamedTuple):
 
 
 class PlaneCells(NamedTuple):
-    """The cells that n distinct points of the plane make; from ``plane_cells``.
+    """The cells that n distinct points of the plane form; made by ``plane_cells``.
 
     Attributes
     ----------
     points : ndarray of shape (n, 2)
         The distinct points, sorted by the first coordinate, then by the second.
     rows : ndarray of int64, shape (n_rows,)
-        For each row given to ``plane_cells``, its place in ``points``.
+        For each row given to ``plane_cells``, its index in ``points``.
     masses : ndarray of shape (n_cells,)
-        Probability of each cell, both signs together.
+        Probability of each cell, for both signs together.
     first : ndarray of int32, shape (n,)
-        The cell in which each gap begins, -1 for none; for the products.
+        The cell in which each gap begins, -1 for none; used by the products.
     swaps : ndarray of int32, shape (n * (n - 1) / 2, 5)
-        The sweep over the cells, see ``plane_arrangement.sweep``; for the products.
+        The sweep over the cells, see :func:`~skbayesnn.stable.partitions.plane.arrangement.sweep`;
+        used by the products.
     polygons : Polygons
         The shapes of the cells.
     """
@@ -83,18 +85,18 @@ class PlaneCells(NamedTuple):
 
 
 def plane_cells(X):
-    """Find the cells, up to sign, in which a random hyperplane can label the rows of X.
+    """Find the cells, that is, the labellings of the rows of X by hyperplanes, up to sign.
 
     Parameters
     ----------
     X : array-like of shape (n_rows, 2)
-        Points, at least one, of absolute value up to 1e75. Equal rows are one point.
+        At least one point, with absolute values up to 1e75. Equal rows are one point.
 
     Returns
     -------
     cells : PlaneCells
     """
-    # Adding zero makes -0.0 equal to 0.0 for ``unique``, which may compare bytes.
+    # Adding zero turns -0.0 into 0.0: ``unique`` may compare bytes.
     points, rows = np.unique(np.asarray(X, float) + 0.0, axis=0, return_inverse=True)
     n = len(points)
     swaps = sweep(n, pairs_by_slope(points))
@@ -110,7 +112,7 @@ def plane_cells(X):
     masses = np.empty(len(start) - 1)
     polygon_areas(start, polygons.corners, polygons.bends, masses)
     masses /= 2 * np.pi
-    # The faces that the sweep opens at last are those in which it began, seen before.
+    # The faces that the sweep opens last are those in which it began, which are listed already.
     swaps[swaps[:, OPENED] < n, OPENED] = -1
     first = np.arange(n, dtype=np.int32)
     cells = PlaneCells(points, rows.reshape(-1), masses, first, swaps, polygons)
@@ -119,14 +121,14 @@ def plane_cells(X):
 
 
 def _crossings(points, swaps):
-    """Unit vectors in which the circles of two points cross, w2 >= 0, and their angles."""
+    """Unit vectors at which the circles of two points cross, with w2 >= 0, and their angles."""
     low, high = points[swaps[:, LOW]], points[swaps[:, HIGH]]
     step1, step2 = (high - low).T
-    # From the point nearer to the origin, where less cancels.
+    # Relative to the point nearer to the origin, where cancellation is smaller.
     nearer = np.where((low**2).sum(1, keepdims=True) < (high**2).sum(1, keepdims=True), low, high)
     offset = step2 * nearer[:, 0] - step1 * nearer[:, 1]
     directions = np.column_stack([offset, -step2, step1])
-    # Scaled, as squares of differences such as 1e-200 would vanish.
+    # Scale first, because squares of differences such as 1e-200 would underflow.
     scales = np.abs(directions).max(axis=1, keepdims=True, initial=0.0)
     directions /= scales
     norms = np.linalg.norm(directions, axis=1, keepdims=True)
@@ -147,7 +149,7 @@ def keep_cells(cells, kept):
     cells : PlaneCells
     """
     number = np.where(kept, np.cumsum(kept, dtype=np.int32) - 1, -1).astype(np.int32)
-    number = np.append(number, np.int32(-1))  # for those that are -1 already
+    number = np.append(number, np.int32(-1))  # for entries that are already -1
     swaps = cells.swaps.copy()
     swaps[:, CLOSED] = number[swaps[:, CLOSED]]
     swaps[:, OPENED] = number[swaps[:, OPENED]]
@@ -164,16 +166,16 @@ def keep_cells(cells, kept):
 
 
 def _with_midpoints(points, polygons):
-    """Put a corner without bend on each edge that is longer than a quarter of a circle.
+    """Insert a corner without bend on each edge that is longer than a quarter of a circle.
 
-    A circle can then not cross an edge twice, nor pass through all the corners of a lune.
+    Then no circle crosses an edge twice, or passes through all corners of a lune.
     """
     start, corners, bends, line, side = polygons
     following = np.arange(1, len(corners) + 1)
     following[start[1:][np.diff(start) > 0] - 1] = start[:-1][np.diff(start) > 0]
     long = np.flatnonzero(np.einsum("ij,ij->i", corners, corners[following]) < 0)
     inward = side[long, None] * np.insert(points[line[long]], 0, 1.0, axis=1)
-    midpoints = np.cross(corners[long], inward)  # clockwise walk: the inside is on its right
+    midpoints = np.cross(corners[long], inward)  # clockwise walk: the inside is on the right
     midpoints /= np.linalg.norm(midpoints, axis=1, keepdims=True)
     return Polygons(
         start + np.searchsorted(long, start),
@@ -195,7 +197,7 @@ def signs_times(cells, u):
     Returns
     -------
     product : ndarray of shape (n,)
-        In the order of ``cells.points``; ``[cells.rows]`` puts it into that of the rows.
+        In the order of ``cells.points``; ``product[cells.rows]`` is in the order of the rows.
     """
     product = np.empty(len(cells.points))
     products.signs_times(cells.first, cells.swaps, u, product)
@@ -240,7 +242,7 @@ def signs_gram(cells, v):
 
 
 def neighbours(cells):
-    """List the pairs of cells whose signs differ, up to a global sign, in one point.
+    """List the pairs of cells whose signs differ, up to a global sign, at exactly one point.
 
     Parameters
     ----------
@@ -249,8 +251,8 @@ def neighbours(cells):
     Returns
     -------
     pairs : ndarray of int32, shape (n_pairs, 3)
-        The two cells and the point; an edge of the arrangement each. A cell is in no pair
-        where all those around it were dropped for their masses.
+        The two cells and the point; each pair is an edge of the arrangement. A cell is in no pair
+        if all cells around it were dropped because of their masses.
     """
     table = np.empty((2 * len(cells.swaps), 3), np.int32)
     count = products.neighbour_pairs(cells.first, cells.swaps, table)
@@ -258,7 +260,7 @@ def neighbours(cells):
 
 
 def signs(cells):
-    """Sign matrix T itself.
+    """The sign matrix T.
 
     Parameters
     ----------

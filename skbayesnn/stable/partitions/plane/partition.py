@@ -1,8 +1,9 @@
-"""The exact cells of two inputs as the estimator uses them: chains, predictions by splitting.
+"""Exact cells of two inputs, in the form that the estimator uses: chains, and predictions.
 
-A new point's circle crosses some of the cells, the others give it their weight with a
-sign. With w' + w'' = w the weights of the children of a crossed cell, w' where the new
-point is positive, f(x) has w' - w'' and w' | w ~ N(R w, R (1-R) v).
+The circle of a new point crosses some of the cells; the other cells contribute their weight with a
+sign. Let w' + w'' = w be the weights of the children of a crossed cell, where w' belongs to the
+child in which the new point has the sign +1. The cell then contributes w' - w'' to f(x), and w' | w
+~ N(R w, R (1-R) v).
 """
 
 import numpy as np
@@ -22,10 +23,10 @@ from skbayesnn.stable.samplers.collapsed import CollapsedChain
 from skbayesnn.stable.samplers.joint_weights import factor
 from skbayesnn.stable.samplers.row_noise import RowNoiseChain, RowNoiseState
 
-# Joint draws at m new points need the n + m points' cells: about (n + m)²/2, some 1000 bytes
-# and 4 µs a draw each.
+# Joint draws at m new points need the cells of all n + m points: about (n + m)²/2 of them, each
+# taking some 1000 bytes and 4 µs per draw.
 MAX_JOINT_POINTS = 1000
-# A cell has four numbers for each draw at a time.
+# A cell stores four numbers per draw.
 _CELLS_A_BLOCK = 500
 
 
@@ -35,21 +36,21 @@ class FaceCells(FeaturePartition):
     Parameters
     ----------
     X, y, sample_weight, inputs
-        As in the base.
+        See the base class.
     same_noise : bool, default=True
-        Whether the noise is Gaussian, with the same variance everywhere; else it is Student's, with
-        a scale that depends on the inputs.
+        Whether the noise is Gaussian with the same variance everywhere. Otherwise it is Student-t,
+        with a scale that depends on the inputs.
 
     Attributes
     ----------
     arrangement : PlaneCells
         The faces of the arrangement of the points' circles.
     place : ndarray of int, shape (n_pairs,)
-        For each distinct pair of a row and a target, the number of the row; without ``same_noise``.
+        For each distinct pair of a row and a target, the index of the row; not with ``same_noise``.
     targets, weights : ndarray of shape (n_pairs,)
-        Those targets, and the sums of weights.
+        Targets of these pairs, and the sums of their weights.
     least_log_noise : float
-        Log of the variance of rounding, below which σ² is not let then.
+        Log variance of rounding errors, the lower limit for log σ²; not with ``same_noise``.
     """
 
     recorded = ("weights", "log_scales")
@@ -69,7 +70,7 @@ class FaceCells(FeaturePartition):
         self.log_masses = np.log(self.arrangement.masses)
 
     def is_of(self, X, y, sample_weight):
-        """Whether these are the data that the partition was made from."""
+        """Whether the partition was made from these data."""
         if self.same_noise:
             return super().is_of(X, y, sample_weight)
         rows, *theirs = distinct_pairs(self.inputs.scaled(X), y, sample_weight)
@@ -77,7 +78,7 @@ class FaceCells(FeaturePartition):
         return all(np.array_equal(a, b) for a, b in zip(ours, (rows, *theirs), strict=True))
 
     def start(self, prior, rng):
-        """A random state, spread wide so that R-hat means something."""
+        """A random state, overdispersed so that R-hat is meaningful."""
         cells = super().start(prior, rng)
         if self.same_noise:
             return cells
@@ -86,7 +87,7 @@ class FaceCells(FeaturePartition):
         return RowNoiseState(cells, first_noise(self.noise_basis, self.weights, prior, rng))
 
     def separating_mass(self):
-        """Probability that a hidden unit tells any two rows apart."""
+        """Probability that a hidden unit separates any two rows."""
         n = len(self.rows)
         alike = np.abs(plane.signs_transposed_times(self.arrangement, np.ones(n))) == n
         return 1.0 - self.arrangement.masses[alike].sum()
@@ -100,7 +101,7 @@ class FaceCells(FeaturePartition):
         return plane.signs_gram(self.arrangement, variances)
 
     def neighbours(self):
-        """Pairs of cells that differ in one row's sign, (n_pairs, 2)."""
+        """Pairs of cells that differ in the sign of one row, (n_pairs, 2)."""
         return np.ascontiguousarray(plane.neighbours(self.arrangement)[:, :2])
 
     def _predict(self, problem, draws, X):
@@ -129,10 +130,10 @@ class FaceCells(FeaturePartition):
         return means, variances
 
     def log_densities_left_out(self, draws, X, y, weights):
-        """Log-density of training rows, scaled, given all others.
+        """Log density of each (scaled) training row given all others.
 
-        With Student's noise the function is not integrated out: a draw of it at a row counts with
-        the inverse of the density that it gives the target.
+        With Student-t noise, the function is not integrated out: each draw of its value at a row is
+        weighted by the inverse of the density that it gives the target.
         """
         if self.same_noise:
             return super().log_densities_left_out(draws, X, y, weights)
@@ -164,11 +165,11 @@ class FaceCells(FeaturePartition):
         return out[place.reshape(-1)]
 
     def _predict_gaussian(self, problem, draws, location):
-        """The Gaussian process that α = 2 is, for each draw of the noise variance."""
+        """Predictions for α = 2, a Gaussian process, for each draw of the noise variance."""
         variances = np.exp(problem.log_units)
         signs = location.signs.astype(np.float64)
         rows = np.repeat(np.arange(len(signs)), np.diff(location.start))
-        # R = ρ: the children differ by 2ρ - 1 of the parent's variance.
+        # R = ρ: the difference of the children is 2ρ - 1 times the parent.
         signs[rows, location.crossed] = 2.0 * location.share - 1.0
         cross = np.stack(
             [plane.signs_times(self.arrangement, row * variances) for row in signs], axis=1
@@ -177,12 +178,12 @@ class FaceCells(FeaturePartition):
         means = np.empty((len(signs), draws.log_nu.size))
         out = np.empty_like(means)
         for d, log_nu in enumerate(draws.log_nu):
-            # A common factor of all variances: the noise is seen in its units.
+            # ν is a common factor of all variances, so the noise is expressed in units of ν.
             noise = np.exp(draws.log_noise[d] - log_nu)
             lower = factor(gram + np.diag(noise / problem.counts))
             means[:, d] = cross.T @ cho_solve((lower, True), problem.y)
             explained = solve_triangular(lower, cross, lower=True)
-            # Below zero by rounding at most.
+            # Negative only because of rounding.
             out[:, d] = np.exp(log_nu) * np.maximum(
                 variances.sum() - (explained**2).sum(axis=0), 0.0
             )

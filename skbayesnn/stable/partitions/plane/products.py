@@ -1,13 +1,12 @@
-"""Stable, two inputs: products with the sign matrix T, made by following the sweep.
+"""Stable, two inputs: products with the sign matrix T, computed along the sweep.
 
-The swap of two lines in gap g changes the number of lines below that gap by nothing, and
-which they are by one for another. So a running sum over the lines below each gap costs
-O(1) a swap, and T'a, Tu and even T diag(v) T' cost as much as there are swaps, n(n - 1)/2.
-T itself is never stored.
+The swap of two lines in gap g replaces one of the lines below that gap by another. A running sum
+over the lines below each gap therefore costs O(1) per swap, and T'a, Tu and even T diag(v) T' cost
+as much as there are swaps, n(n - 1)/2. T itself is never stored.
 
-A cell's signs are those in the gap where the sweep opens it: -1 for the lines below, +1
-for those above. A cell in which the sweep begins has them negated, as it is the other end
-of a face that the sweep opens at last.
+The signs of a cell are those in the gap where the sweep opens it: -1 for the lines below, and +1
+for those above. A cell in which the sweep begins has the opposite signs, because it is the other
+end of a face that the sweep opens last.
 """
 
 import numpy as np
@@ -20,7 +19,7 @@ from skbayesnn.stable.partitions.plane.arrangement import CLOSED, GAP, HIGH, LOW
 def signs_transposed_times(first, swaps, a, product):
     """Write T'a, of shape (n_cells,), into ``product``."""
     n = first.size
-    below = np.zeros(n + 1)  # the sum of a over the lines below each gap
+    below = np.zeros(n + 1)  # sum of a over the lines below each gap
     for gap in range(1, n + 1):
         below[gap] = below[gap - 1] + a[gap - 1]
     total = below[n]
@@ -36,7 +35,7 @@ def signs_transposed_times(first, swaps, a, product):
 
 @kernel
 def signs_times(first, swaps, u, product):
-    """Write Tu, of shape (n,), into ``product``: the adjoint of the above, backwards."""
+    """Write Tu, of shape (n,), into ``product``: the adjoint of T'a, computed backwards."""
     n = first.size
     below = np.zeros(n + 1)
     product[:] = 0.0
@@ -62,17 +61,17 @@ def signs_times(first, swaps, u, product):
 def signs_gram(first, swaps, v, gram):
     """Write T diag(v) T', of shape (n, n), into ``gram``.
 
-    An entry is the sum of v less twice its sum over the cells between the two lines. Let
-    C_i be the sum over the cells under line i that are closed by now, and keep C's
-    differences from one line to the next. When lines i and j swap, C_j - C_i is the sum
-    over the cells between them to the left, and what happens to them to the right follows
-    from C_j - C_i at the end of the sweep.
+    An entry is the sum of v minus twice its sum over the cells between the two lines. Let C_i be
+    the sum over the cells under line i that have been closed so far; the algorithm stores the
+    differences of C between neighbouring lines. When lines i and j swap, C_j - C_i is the sum over
+    the cells between them to the left. The sum to the right follows from C_j - C_i at the end of
+    the sweep.
     """
     n = first.size
     total = 0.0
     for k in range(v.size):
         total += v[k]
-    step = np.zeros(n + 2)  # step[g]: C of the line over gap g less C of the line under it
+    step = np.zeros(n + 2)  # step[g]: C of the line over gap g minus C of the line under it
     for t in range(len(swaps)):
         gap = swaps[t, GAP]
         if swaps[t, CLOSED] >= 0:
@@ -114,7 +113,7 @@ def signs_explicit(first, swaps, signs):
 
 @kernel
 def neighbour_pairs(first, swaps, pairs):
-    """Write the cells on both sides of each edge, and its line; return how many."""
+    """Write the two cells at each edge, and its line; return the number of edges."""
     n = first.size
     last, cell = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
     for gap in range(n + 1):
@@ -125,7 +124,7 @@ def neighbour_pairs(first, swaps, pairs):
     for t in range(len(swaps)):
         gap = swaps[t, GAP]
         cell[gap] = first[n - gap] if last[gap] == t else swaps[t, OPENED]
-        # The two edges that begin at this swap: each edge begins at one.
+        # Each edge begins at one swap, and two edges begin at this one.
         for edge in range(2):
             lower, upper = cell[gap - 1 + edge], cell[gap + edge]
             if lower >= 0 and upper >= 0:

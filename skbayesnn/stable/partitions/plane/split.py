@@ -1,10 +1,10 @@
-"""Stable, two inputs: how new points split the cells, so that prediction needs no new chain.
+"""Stable, two inputs: how new points split the cells, so that predictions need no new chain.
 
-The circle of a new point crosses about n of the n^2/2 cells and splits each in two. Given
-a cell's weight w and variance v, its children's weights are w' + w'' = w with
-w' | w ~ N(R w, R (1 - R) v), where the law of R = v'/v depends on the share of the mass.
-``locate`` gives the shares for one new point at a time, and ``refine`` the cells that the
-old and the new points make jointly.
+The circle of a new point crosses about n of the n^2/2 cells, and splits each in two. Given the
+weight w and the variance v of a cell, the weights of its children satisfy w' + w'' = w and w' | w ~
+N(R w, R (1 - R) v), where the distribution of R = v'/v depends on the share of the mass. ``locate``
+computes the shares for one new point at a time, and ``refine`` finds the joint cells of the old and
+new points.
 """
 
 from typing import NamedTuple
@@ -16,19 +16,19 @@ from skbayesnn.stable.partitions.plane.cells import keep_cells, plane_cells, sig
 
 
 class Location(NamedTuple):
-    """Where the circles of new points lie among the cells; from ``locate``.
+    """Position of the circles of new points among the cells; made by ``locate``.
 
     Attributes
     ----------
     signs : ndarray of int8, shape (n_new, n_cells)
-        Sign of the new point in each cell, relative to the cell's column of the sign
-        matrix; 0 where its circle crosses the cell.
+        Sign of the new point in each cell, relative to the cell's column of the sign matrix. 0 if
+        its circle crosses the cell.
     start : ndarray of int64, shape (n_new + 1,)
-        The cells that new point j crosses are ``start[j]:start[j + 1]`` of the next two.
+        New point j crosses the cells ``crossed[start[j]:start[j + 1]]``.
     crossed : ndarray of int64, shape (n_crossed,)
-        The cells.
+        Indices of the crossed cells.
     share : ndarray of shape (n_crossed,)
-        Share of the cell's mass where the new point has the sign +1, between 0 and 1.
+        Share of the cell's mass for which the new point has the sign +1, between 0 and 1.
     """
 
     signs: np.ndarray
@@ -40,9 +40,9 @@ class Location(NamedTuple):
 def locate(cells, X_new):
     """Find the cells that each new point splits, and its signs in the others.
 
-    A point equal to an old one splits nothing. For others, a corner of a cell counts as on
-    the new point's circle when its distance is under 2e-15, and a cell is not split where
-    a child would have less than ``SMALLEST_MASS``.
+    A point equal to an old one splits nothing. For other points, a corner of a cell counts as on
+    the new point's circle if its distance is under 2e-15, and a cell is not split if a child would
+    have a mass below ``SMALLEST_MASS``.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def locate(cells, X_new):
     crossed, share = [], []
     for j, new in enumerate(X_new):
         same = np.all(cells.points == new, axis=1)
-        if same.any():  # a row of the sign matrix, exactly, whatever is near
+        if same.any():  # exactly a row of the sign matrix, whatever is nearby
             shares[:] = signs_transposed_times(cells, same.astype(float)) > 0
         else:
             positive_shares(*cells.polygons, cells.points, cells.masses, new, shares)
@@ -74,7 +74,7 @@ def locate(cells, X_new):
 
 
 def refine(cells, X_new):
-    """Find the cells of the old and the new points jointly, and the old cell of each.
+    """Find the joint cells of the old and new points, and the old cell that contains each.
 
     Parameters
     ----------
@@ -84,17 +84,17 @@ def refine(cells, X_new):
     Returns
     -------
     children : PlaneCells
-        Its ``rows`` are those of ``cells.points``, then those of ``X_new``.
+        Its ``rows`` list those of ``cells.points`` first, then those of ``X_new``.
     parent : ndarray of int64, shape (n_children,)
-        The cell of ``cells`` in which each child lies. A cell hardly larger than
+        The cell of ``cells`` that contains each child. A cell that is hardly larger than
         ``SMALLEST_MASS`` may have no child that is large enough to be kept.
     sense : ndarray of int8, shape (n_children,)
-        -1 where the child's column of signs has the old points' signs negated.
+        -1 if the child's column of signs has the signs of the old points negated.
     """
     n = len(cells.points)
     children = plane_cells(np.concatenate([cells.points, np.asarray(X_new, float)]))
-    # Cells are matched by two sums of random integers over their signs, which stay below
-    # 2^53 and hence are exact; a false match has a probability of L^2 n^2 2^-106.
+    # Cells are matched by two sums of random integers over their signs. The sums stay below 2^53
+    # and are therefore exact; a false match has a probability of L^2 n^2 2^-106.
     integers = np.random.default_rng(0).integers(1, 2**53 // n, size=(2, n)).astype(float)
     old, old_sense = _sign_keys(cells, integers)
     spread = np.zeros((2, len(children.points)))
@@ -103,14 +103,14 @@ def refine(cells, X_new):
     order = np.argsort(old)
     place = np.minimum(np.searchsorted(old, new, sorter=order), len(old) - 1)
     parent = order[place]
-    # Children of cells that were dropped for their mass go with them.
+    # Children of dropped cells are dropped as well.
     known = old[parent] == new
     parent = parent[known]
     return keep_cells(children, known), parent, sense[known] * old_sense[parent]
 
 
 def _sign_keys(cells, integers):
-    """Complex keys of the cells' sign vectors up to sign, and the sign taken out."""
+    """Complex keys of the cells' sign vectors up to sign, and the sign that was divided out."""
     real, imaginary = (signs_transposed_times(cells, row) for row in integers)
     sense = np.where((real < 0) | ((real == 0) & (imaginary < 0)), -1, 1).astype(np.int8)
     return sense * (real + 1j * imaginary), sense
