@@ -36,6 +36,10 @@ class DeepWishartClassifier(
     temperature, learned from rows that are left out of the output layer, then makes them more or
     less certain.
 
+    The softmax cannot express that a few labels are wrong everywhere. On 18 synthetic tables of
+    1000 to 3000 rows (``benchmarks/honesty.py``, seeds 501 and 502), the calibration error was
+    0.059 and 0.088 with 5 % of the labels flipped, up to 0.041 on the others, and below 0.03 on 14.
+
     Use it for classes with smooth boundaries, with up to about ten thousand rows. Use
     :class:`~skbayesnn.UDNClassifier` for images, streams and more rows.
 

@@ -364,7 +364,7 @@ class StableNNRegressorCV(
             for (candidate, fold), context in zip(tasks, contexts, strict=True)
         )
         search.call_on_fit_task_end(estimator=self)
-        self._choose(candidates, out, len(splits))
+        self._choose(candidates, out)
         self.n_splits_, self.scorer_ = len(splits), scorer
 
         refit = root.subcontext(task_name="refit-with-best-params")
@@ -376,11 +376,11 @@ class StableNNRegressorCV(
         root.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
 
-    def _choose(self, candidates, evaluations, n_splits):
+    def _choose(self, candidates, evaluations):
         """Set the results of the search from one tuple for each candidate and fold."""
         *scores, errors = zip(*evaluations, strict=True)
         warn_of_failures([error for error in errors if error])
-        scores = np.array(scores, dtype=float).T.reshape(len(candidates), n_splits, 5)
+        scores = np.array(scores, dtype=float).T.reshape(len(candidates), -1, 5)
         self.cv_results_ = results_table(candidates, scores)
         self.best_index_ = best_index(self.cv_results_, errors)
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])

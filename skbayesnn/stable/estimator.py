@@ -206,7 +206,8 @@ class StableNNRegressor(
     too wide without noise, where they cover up to 1.00, and if there are a quarter as many inputs
     as rows or more, where they cover up to 0.98, because small steps of many inputs imitate noise.
     On tables of one input with eight seeds, they cover 0.92 to 1.00 in gaps and 0.61 to 1.00 beyond
-    the rows, where they cover 0.22 to 0.89 with ``extrapolation="posterior"``.
+    the rows, where they cover 0.22 to 0.89 with ``extrapolation="posterior"``. In one gap between
+    2000 rows, the log density was 1.4 nats per row below that of a Gaussian process.
 
     Additive cells: if an input has more than 5000 distinct values (with more than 20 inputs, more
     than 100,000 divided by their number), neighbouring values are grouped. Dense units are exact up
