@@ -60,7 +60,7 @@ class Training:
                 self._model.learn_noise(*everything, workers)
                 self._model.learn_width(workers)
             else:
-                self._model.learn_temperature(*everything)
+                self._model.learn_calibration(*everything)
         self._model.seen = None  # outputs that need the rows keep them
         if labels is None:  # regression
             self._model.add_other_laws(*everything, generators[5:])

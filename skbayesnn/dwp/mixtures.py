@@ -97,10 +97,12 @@ class Predictions:
         if self.temperature != 1.0:
             with np.errstate(divide="ignore"):  # a class may have probability zero
                 p = softmax(np.log(p) / self.temperature, axis=1)
+        if self.label_noise > 0.0:
+            p = (1.0 - self.label_noise) * p + self.label_noise / self.scales.n_classes
         return p
 
     def class_probabilities(self, output, X, workers=ALONE):
-        """Class probabilities of ``output`` at standardised rows, without the temperature."""
+        """Class probabilities of ``output`` at standardised rows, before calibration."""
         parts = [
             self.sizes.law.probabilities(
                 *output.predict(X[i : i + BLOCK], workers),

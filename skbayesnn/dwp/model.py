@@ -23,7 +23,7 @@ from skbayesnn.dwp.pseudo_observations import start_output
 from skbayesnn.dwp.sizes import LayerSizes, draw_noise
 from skbayesnn.dwp.sparse_output import SparseOutput
 from skbayesnn.dwp.start import start
-from skbayesnn.dwp.temperature import best_temperature, left_out_log_probabilities
+from skbayesnn.dwp.calibration import best_calibration, left_out_log_probabilities
 from skbayesnn.dwp.width import NO_NOISE, best_width
 from skbayesnn.gaussian_process.learned_noise import choose_law
 from skbayesnn.gaussian_process.stand_ins import seen_through
@@ -68,8 +68,8 @@ class Model(Predictions):
         For training.
     law : NoiseLaw or None
         Of noise that is not one Gaussian, where the noise variance is ``unit``.
-    temperature : float
-        Of class probabilities.
+    temperature, label_noise : float
+        Of class probabilities, as in :mod:`skbayesnn.dwp.calibration`.
     width : Width or None
         Of predictions where there is no noise; else it is ``GIVEN``.
     output : InducingOutput, ExactOutput or SparseOutput
@@ -116,7 +116,8 @@ class Model(Predictions):
         n_draws = n_posterior_draws if n_layers else 1
         n_nodes = max(TRAINING_NODES, PREDICTION_NODES // n_draws)
         self.noise = draw_noise(a, generators[2], n_posterior_draws, 1, n_nodes)
-        self.kind, self.rows, self.temperature = InducingOutput, (), 1.0
+        self.kind, self.rows = InducingOutput, ()
+        self.temperature, self.label_noise = 1.0, 0.0
         self.chance, self.settings, self.elsewhere, self.known = 0.0, None, None, None
         if exact:
             self.condition_on(*self.seen, "exact")
@@ -236,16 +237,17 @@ class Model(Predictions):
             noise = float(np.exp(log_noise[0]))
             self.width = best_width(Y[:, 0] - means, variances, noise, weights)
 
-    def learn_temperature(self, X, Y, weights):
+    def learn_calibration(self, X, Y, weights):
         """Find how certain class probabilities are to be; rows as in :meth:`condition_on`.
 
         The fewer rows there are, the more of them the hidden layers know by heart, and the nearer
-        to one is the temperature.
+        the temperature is to one and the share of random labels to zero.
         """
         rows, log_p = left_out_log_probabilities(self, X, Y, weights)
         if len(rows):
-            found = best_temperature(log_p, Y[rows], weights[rows])
-            self.temperature = found ** (1.0 - chance_of_settings(weights, X.shape[1]))
+            temperature, label_noise = best_calibration(log_p, Y[rows], weights[rows])
+            power = 1.0 - chance_of_settings(weights, X.shape[1])
+            self.temperature, self.label_noise = temperature**power, power * label_noise
 
     def _noise_beside(self, given, variance):
         """Noise variance that training found, over that of rows left out of the output.
@@ -316,7 +318,7 @@ class Model(Predictions):
             "inducing_inputs_": p["inducing"] * scales.X_scale + scales.X_offset,
         }
         if self.sizes.likelihood == "softmax":
-            out["temperature_"] = self.temperature
+            out["temperature_"], out["label_noise_"] = self.temperature, self.label_noise
         if p["log_noise"].size:
             out["likelihood_"] = "gaussian" if self.law is None else "student_t"
             out["noise_variance_"] = self._noise_variances() * scales.y_scale**2
