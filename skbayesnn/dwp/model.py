@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 
+from skbayesnn.dwp.calibration import best_calibration, left_out_log_probabilities
 from skbayesnn.dwp.copies import KnownRows
 from skbayesnn.dwp.elsewhere import Elsewhere
 from skbayesnn.dwp.few_rows import SettingsOutput, chance_of_settings
@@ -23,7 +24,6 @@ from skbayesnn.dwp.pseudo_observations import start_output
 from skbayesnn.dwp.sizes import LayerSizes, draw_noise
 from skbayesnn.dwp.sparse_output import SparseOutput
 from skbayesnn.dwp.start import start
-from skbayesnn.dwp.calibration import best_calibration, left_out_log_probabilities
 from skbayesnn.dwp.width import NO_NOISE, best_width
 from skbayesnn.gaussian_process.learned_noise import choose_law
 from skbayesnn.gaussian_process.stand_ins import seen_through

@@ -43,7 +43,9 @@ def test_calibration_is_the_least_change_that_is_probable(n, flipped):
     ts, es = np.exp(np.linspace(-2.0, 2.0, 201)), np.linspace(0.0, 0.99, 199)
     own = [softmax(log_p / t, axis=1)[np.arange(n), codes] for t in ts]
     likelihood = np.log((1.0 - es[:, None]) * np.array(own)[:, None] + es[:, None] / 3) @ weights
-    values = likelihood + norm.logpdf(np.log(ts), scale=STD)[:, None] + expon.logpdf(es, scale=1 / RATE)
+    values = (
+        likelihood + norm.logpdf(np.log(ts), scale=STD)[:, None] + expon.logpdf(es, scale=1 / RATE)
+    )
     profile = values.max(axis=0)
     if profile[0] > profile.max() - LEAST_GAIN:
         near = ts[values[:, 0] > profile[0] - STANDARD_ERROR]
