@@ -23,19 +23,14 @@ from scipy.special import log_softmax
 
 from skbayesnn.dwp.prediction import InducingOutput
 from skbayesnn.dwp.pseudo_observations import start_output
+from skbayesnn.training.label_noise import LEAST_GAIN, RATE, STANDARD_ERROR
 
 FOLDS = 5
 ENOUGH_ROWS = 1000
 """Folds are left out in turn until so many rows have been."""
 STD = 0.25
 """Of log T a priori."""
-RATE = 20.0
-"""Of the share of random labels a priori; its mean is 1 / RATE."""
 LOG_TEMPERATURES = -2.0, 2.0
-STANDARD_ERROR = 0.5
-"""Nats by which the log posterior density falls within a standard error."""
-LEAST_GAIN = 2.0
-"""Nats that a share of random labels has to gain: those of two standard errors."""
 
 
 def left_out_log_probabilities(model, X, Y, weights):

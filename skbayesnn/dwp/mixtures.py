@@ -9,6 +9,7 @@ from skbayesnn.dwp.width import GIVEN
 from skbayesnn.gaussian_process.stand_ins import with_noise
 from skbayesnn.numerics.workers import ALONE
 from skbayesnn.predictive import PredictiveMixture, linear_pool
+from skbayesnn.training.label_noise import with_label_noise
 from skbayesnn.training.unseen import draws_where_unseen, where_unseen
 
 
@@ -98,7 +99,7 @@ class Predictions:
             with np.errstate(divide="ignore"):  # a class may have probability zero
                 p = softmax(np.log(p) / self.temperature, axis=1)
         if self.label_noise > 0.0:
-            p = (1.0 - self.label_noise) * p + self.label_noise / self.scales.n_classes
+            p = with_label_noise(p, self.label_noise)
         return p
 
     def class_probabilities(self, output, X, workers=ALONE):

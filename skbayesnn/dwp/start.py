@@ -27,22 +27,25 @@ from skbayesnn.gaussian_process.factors import cholesky, inverse
 from skbayesnn.gaussian_process.kernels import squared_exponential
 from skbayesnn.gaussian_process.stand_ins import start_with_law
 from skbayesnn.numerics.random import some_rows
+from skbayesnn.training.few_inputs import FEW, few_inputs
 
 # Largest numbers of rows to which the Gaussian process is fitted, and among which inducing inputs
 # are chosen.
 _FITTED_ROWS, _INDUCING_ROWS = 1000, 5000
 # Starts of the search: length scales as multiples of the typical distance between two rows, and the
-# noise variance. The searches compete on a subset of the rows; the better one continues with all.
+# noise variance. The searches compete on a subset of the rows; the best one continues with all. A
+# further start, which must win by _LEAD nats per row, has the few inputs that matter most, because
+# with many inputs the evidence has many local optima.
 _STARTS = (1.0, 0.1), (3.0, 0.01)
 _RACE_ROWS = 250
 # Differences in nats per row that are due to rounding: in a tie, the first start wins.
 _TIE = 1e-7
-# Two more starts, with all rows, which must win by _LEAD nats per row. The first has short length
-# scales and little noise. It suits tables of groups (such as the years of a state), whose rows are
-# so close to each other that a random subset looks like noise; it continues after some iterations
-# only if it leads. The second has nearly no noise. It is tried if the weights sum to more than the
-# number of distinct rows (``numerics.copies`` allows that only in tables of few cells or few
-# values), since rows with the same target are evidence against noise.
+# Two more starts, with all rows, which must win by _LEAD too. The first has short length scales and
+# little noise. It suits tables of groups (such as the years of a state), whose rows are so close to
+# each other that a random subset looks like noise; it continues after some iterations only if it
+# leads. The second has nearly no noise. It is tried if the weights sum to more than the number of
+# distinct rows (``numerics.copies`` allows that only in tables of few cells or few values), since
+# rows with the same target are evidence against noise.
 _LEAD, _SHORT_START, _SHORT_ITERATIONS = 0.001, (0.2, 0.03), 20
 _REPEATS_START = (0.3, 0.001)
 _LEAST_LOG_NOISE = -16.0
@@ -86,16 +89,21 @@ def fit_gaussian_process(X, Y, weights, generator):
     def search_from(start, rows, max_iter=_ITERATIONS):
         return search(start, X[rows], Y[rows], weights[rows], max_iter, _LEAST_LOG_NOISE)
 
+    def leads(other):
+        return other is not None and (best is None or other.fun < best.fun - _LEAD)
+
     everything, racing = np.arange(n), some_rows(n, _RACE_ROWS, generator)
     best = None
     for found in (search_from(start_of(n_inputs, *s), racing) for s in _STARTS):
         if found is not None and (best is None or found.fun < best.fun - _TIE):
             best = found
+    few = few_inputs(X[racing], Y[racing], weights[racing], _LEAST_LOG_NOISE, int(FEW * n_inputs))
+    if few.inputs:
+        of_few = search_from(few.among(n_inputs), racing)
+        if leads(of_few):
+            best = of_few
     if n > _RACE_ROWS:
         best = search_from(start_of(n_inputs, *_STARTS[0]) if best is None else best.x, everything)
-
-    def leads(other):
-        return other is not None and (best is None or other.fun < best.fun - _LEAD)
 
     short = search_from(start_of(n_inputs, *_SHORT_START), everything, _SHORT_ITERATIONS)
     if leads(short):

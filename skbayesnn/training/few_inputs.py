@@ -6,7 +6,7 @@ a time: the one with the largest evidence at a moderate length scale and the cur
 hyperparameters. The hyperparameters of the inputs selected so far are then searched again. It stops
 when
 
-    log p(y | settings) + log p(settings) − log C(p, k)
+    log p(Y | settings) + log p(settings) − log C(p, k)
 
 no longer grows, for k of p inputs: all choices of k inputs are equally probable a priori, and the
 best of many inputs without effect gains the logarithm of their number. The prior of the
@@ -27,6 +27,8 @@ LOG_LENGTH, LOG_NOISE = 0.5, -0.7
 """Of an input that is taken in, on data of unit scale, and of the noise before there is one."""
 ITERATIONS = 10
 """Of the search after each input."""
+FEW = 0.25
+"""The largest part of the inputs that are few."""
 
 
 class FewInputs(NamedTuple):
@@ -35,7 +37,7 @@ class FewInputs(NamedTuple):
     Attributes
     ----------
     inputs : list of int
-        Empty only where covariances are singular.
+        Empty only where covariances are singular, or if there may be none.
     settings : ndarray of shape (len(inputs) + 2,)
         Logs of the length scales, of the height, and of the noise variance.
     """
@@ -65,13 +67,13 @@ def log_lengths(settings):
     return LOG_LENGTH, LOG_LENGTH + max(0.5 * settings[-2], 0.0)
 
 
-def gains(X, z, weights, chosen, settings, log_length):
+def gains(X, Y, weights, chosen, settings, log_length):
     """Log densities of the targets with each input beside those chosen, but for a constant.
 
     Parameters
     ----------
     X : ndarray of shape (n, n_inputs)
-    z : ndarray of shape (n,)
+    Y : ndarray of shape (n, n_targets)
     weights : ndarray of shape (n,)
     chosen : list of int
     settings : ndarray of shape (n_chosen + 2,)
@@ -91,29 +93,32 @@ def gains(X, z, weights, chosen, settings, log_length):
     for j in set(range(X.shape[1])).difference(chosen):
         column = X[:, j] * np.exp(-log_length)
         covariance = gram * np.exp(-0.5 * np.square(column[:, None] - column))
-        covariance.ravel()[:: len(z) + 1] += noise
+        covariance.ravel()[:: len(Y) + 1] += noise
         try:
             factor = np.linalg.cholesky(covariance)
         except LinAlgError:
             continue
-        solved = solve_triangular(factor, z, lower=True, check_finite=False)
-        found[j] = -0.5 * solved @ solved - np.log(np.diagonal(factor)).sum()
+        solved = solve_triangular(factor, Y, lower=True, check_finite=False)
+        log_determinant = np.log(np.diagonal(factor)).sum()
+        found[j] = -0.5 * np.square(solved).sum() - Y.shape[1] * log_determinant
     return found
 
 
-def few_inputs(X, z, weights, least_log_noise):
+def few_inputs(X, Y, weights, least_log_noise, most=None):
     """Find them, one at a time.
 
     Parameters
     ----------
     X : ndarray of shape (n, n_inputs)
         Of about unit scale.
-    z : ndarray of shape (n,)
-        Targets, standardised.
+    Y : ndarray of shape (n, n_targets)
+        Standardised.
     weights : ndarray of shape (n,)
         How many rows each row stands for.
     least_log_noise : float
         Bound of the log of the noise variance.
+    most : int, optional
+        Number of inputs at which the selection ends; by default it may take all.
 
     Returns
     -------
@@ -124,23 +129,23 @@ def few_inputs(X, z, weights, least_log_noise):
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(80, 30))
     >>> z = X[:, 3] * np.cos(X[:, 20])
-    >>> sorted(few_inputs(X, z / z.std(), np.ones(80), -20.0).inputs)
+    >>> sorted(few_inputs(X, z[:, None] / z.std(), np.ones(80), -20.0).inputs)
     [3, 20]
     """
     n_inputs = X.shape[1]
     chosen, settings, least = [], np.array([0.0, LOG_NOISE]), np.inf
-    while len(chosen) < n_inputs:
+    while len(chosen) < (n_inputs if most is None else most):
         lengths = sorted(set(log_lengths(settings)))
-        found = np.array([gains(X, z, weights, chosen, settings, length) for length in lengths])
+        found = np.array([gains(X, Y, weights, chosen, settings, length) for length in lengths])
         which, more = np.unravel_index(np.argmax(found), found.shape)
         if not np.isfinite(found[which, more]):
             break
         more = [*chosen, int(more)]
         start = np.concatenate([settings[:-2], [lengths[which]], settings[-2:]])
-        best = search(start, X[:, more], z[:, None], weights, ITERATIONS, least_log_noise, n_inputs)
+        best = search(start, X[:, more], Y, weights, ITERATIONS, least_log_noise, n_inputs)
         if best is None:
             break
-        loss = best.fun * weights.sum() + log_choices(n_inputs, len(more))
+        loss = best.fun * weights.sum() * Y.shape[1] + log_choices(n_inputs, len(more))
         if loss >= least:
             break
         chosen, settings, least = more, best.x, loss

@@ -18,7 +18,7 @@ from skbayesnn.gaussian_process.evidence import JITTER, search, start_of
 from skbayesnn.gaussian_process.factors import cholesky
 from skbayesnn.gaussian_process.stand_ins import seen_through, start_with_law, with_noise
 from skbayesnn.predictive import PredictiveMixture
-from skbayesnn.training.few_inputs import few_inputs
+from skbayesnn.training.few_inputs import FEW, few_inputs
 
 SEARCH_ROWS, RACE_ROWS, MOST_ROWS = 400, 200, 2000
 """Rows by which length scales and noise are learned, by which starts race before that, and that the
@@ -32,8 +32,6 @@ LEAST_LOG_NOISE = -22.0
 to the covariance."""
 NO_NOISE = -18.0
 """A process whose log noise variance is below finds none."""
-FEW = 0.25
-"""The largest part of the inputs of which there is a process of those alone."""
 ROWS_AT_ONCE = 1000
 """Rows of which functions are drawn jointly."""
 ROUNDS = 2
@@ -140,10 +138,11 @@ class GaussianProcess:
     def _race(self, data, generator):
         """Inputs that matter, and the best settings after a few steps from every start."""
         data = at_most(data, RACE_ROWS, generator)
-        few, n_inputs = few_inputs(*data, LEAST_LOG_NOISE), self.n_candidates
         X, z, weights = data
-        starts = [few.among(n_inputs)] if few.inputs else []
-        return few, race(X, z[:, None], weights, LEAST_LOG_NOISE, starts)
+        rows = X, z[:, None], weights
+        few = few_inputs(*rows, LEAST_LOG_NOISE)
+        starts = [few.among(self.n_candidates)] if few.inputs else []
+        return few, race(*rows, LEAST_LOG_NOISE, starts)
 
     def _search(self, start, data, max_iter):
         X, z, weights = data

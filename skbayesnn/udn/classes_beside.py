@@ -1,203 +1,52 @@
 """Pool networks with a Gaussian process for classes, with exponents from held-out rows.
 
-The logits of the classes are functions with a common squared exponential covariance, which has a
-length scale for each input (:mod:`skbayesnn.gaussian_process.laplace`). The search for the length
-scales starts from those of a Gaussian process for the standardised class indicators. Length scales
-and signal variance then maximise Laplace's evidence, with weak priors.
+The hyperparameters of the process (:mod:`skbayesnn.udn.class_process`) are learned from the
+training rows of the first network. For each network of a pool, the process is then given the rows
+that the network was trained on, and the held-out rows judge both. With probabilities p_l of the
+network at depth l, which has the weight q_l, and g of the process, class c of a row has the
+probability
 
-These hyperparameters are learned from the training rows of the first network. For each network of a
-pool, the process is then given the rows that the network was trained on, and the held-out rows
-judge both. With probabilities p_l of the network at depth l, which has the weight q_l, and g of the
-process, class c of a row has the probability
+    Σ_l q_l p_lc^a g_c^b / Σ_d p_ld^a g_d^b,
 
-    Σ_l q_l p_lc^a g_c^b / Σ_d p_ld^a g_d^b.
+or, if a share of the labels is random, what :mod:`skbayesnn.training.label_noise` makes of it.
 
 The exponents a and b are posterior means given the held-out rows of all networks. A priori, a + b
-is N(1, 0.15²) and b / (a + b) is uniform. A sum above one means that the two together are more
-certain than each alone. A mixture (1 − v) p + v g, as in the regressors, would be less certain than
-both, even where they are right for different reasons. Finally, the process is given all rows. Not
-in the papers.
+is N(1, 0.15²), or N(1, 0.4²) in one case of ten, and b / (a + b) is uniform. A sum above one means
+that the two together are more certain than each alone. It may be far above if labels are clean, or
+if some are random, since both are too uncertain when they were fitted to such labels. A mixture
+(1 − v) p + v g, as in the regressors, would be less certain than both, even where they are right
+for different reasons. Finally, the process is given all rows. Not in the papers.
 """
 
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import log_softmax
+from scipy.special import log_softmax, logsumexp
 
-from skbayesnn._validation import location_and_scale
-from skbayesnn.gaussian_process.evidence import (
-    HEIGHT_BOUNDS,
-    LENGTH_BOUNDS,
-    relevance_prior,
-    search,
-)
-from skbayesnn.gaussian_process.kernels import squared_exponential, symmetric_adjoint
-from skbayesnn.gaussian_process.laplace import Laplace, class_draws
-from skbayesnn.training.process import ITERATIONS, RACE_ROWS, SEARCH_ROWS, at_most, race
+from skbayesnn.training.label_noise import LEAST_GAIN, RATE, STANDARD_ERROR, with_label_noise
+from skbayesnn.training.process import SEARCH_ROWS, at_most
+from skbayesnn.udn.class_process import ClassProcess, indicator_lengths, label_settings
 
 MOST_CLASSES = 20
 """There is no process for more."""
 SEARCH_WORK, MOST_WORK = 1.3e8, 1e9
 """Bounds of the number of functions times the cube of the rows, by which settings are learned and
 that the process is given."""
-LEAST_LOG_NOISE = -10.0
-"""Of indicators."""
-START_LOG_HEIGHT, LOG_HEIGHT_MEAN, LOG_HEIGHT_STD = 2.0, 2.0, 3.0
-"""Of the functions: where the search starts, and a normal prior."""
-SUMS, SHARES, SUM_STD = np.linspace(0.4, 1.6, 13), np.linspace(0.0, 1.0, 21), 0.15
-"""Exponents that are tried, a + b and b / (a + b), and the spread of the former a priori."""
+SUMS, SHARES = np.linspace(0.4, 2.4, 21), np.linspace(0.0, 1.0, 21)
+"""Exponents that are tried, a + b and b / (a + b)."""
+SUM_STDS, SUM_CHANCES = np.array([0.15, 0.4]), np.array([0.9, 0.1])
+"""Of the normal distributions that a + b may have a priori."""
+LABEL_NOISES = np.concatenate([[0.0], np.geomspace(0.005, 0.5, 16)])
+"""Shares of random labels that are tried."""
 LEAST_SHARE = 0.01
-"""A process with a smaller share is left out."""
+"""A process with a smaller share is left out, unless labels are random."""
 MOST_HELD = 2000
 """Held-out rows of a network that it is judged by."""
-ROWS_AT_ONCE = 500
 
 
 def most_rows(work, n_classes):
     """Rows for which factorisations of all functions stay within the work."""
     return int((work / (1 if n_classes == 2 else n_classes)) ** (1 / 3))
-
-
-def indicator_lengths(X, codes, weights, generator):
-    """Log length scales of a Gaussian process of the indicators of the classes.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, n_inputs)
-    codes : ndarray of int of shape (n,)
-    weights : ndarray of shape (n,)
-    generator : numpy.random.Generator
-        Chooses the rows by which several starts race.
-
-    Returns
-    -------
-    lengths : ndarray of shape (n_inputs,)
-
-    Raises
-    ------
-    scipy.linalg.LinAlgError
-        The covariance is singular wherever the search could start.
-    """
-    present = np.unique(codes)
-    Y = (codes[:, None] == present[int(len(present) == 2) :]).astype(float)
-    location, scale = location_and_scale(Y, "y", weights)
-    data = X, (Y - location) / scale, weights
-    few = at_most(data, RACE_ROWS, generator)
-    start = race(*few, LEAST_LOG_NOISE)
-    best = search(start, *data, ITERATIONS, LEAST_LOG_NOISE)
-    return (start if best is None else best.x)[:-2]
-
-
-def label_settings(lengths, X, codes, weights, n_classes, max_iter=30):
-    """Log length scales and log height of the highest evidence of labels, with weak priors.
-
-    Parameters
-    ----------
-    lengths : ndarray of shape (n_inputs,)
-        Log length scales to start from.
-    X : ndarray of shape (n, n_inputs)
-    codes : ndarray of int of shape (n,)
-    weights : ndarray of shape (n,)
-    n_classes : int
-    max_iter : int, default=30
-
-    Returns
-    -------
-    settings : ndarray of shape (n_inputs + 1,)
-    """
-    n_inputs, count, last = len(lengths), weights.sum(), None
-
-    def loss(settings):
-        nonlocal last
-        value, gradient, last = label_evidence(settings, X, codes, weights, n_classes, last)
-        prior, d_prior = relevance_prior(settings[:-1], 1.0 / n_inputs)
-        off = (settings[-1] - LOG_HEIGHT_MEAN) / LOG_HEIGHT_STD
-        value -= prior + 0.5 * off**2
-        return -value / count, (np.append(d_prior, off / LOG_HEIGHT_STD) - gradient) / count
-
-    start = np.append(lengths, START_LOG_HEIGHT)
-    bounds = [LENGTH_BOUNDS] * n_inputs + [HEIGHT_BOUNDS]
-    options = {"maxiter": max_iter}
-    return minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
-
-
-def label_evidence(settings, X, codes, weights, n_classes, start=None):
-    """Laplace's log evidence of labels, its gradient, and the mode, from which another starts.
-
-    Parameters
-    ----------
-    settings : ndarray of shape (n_inputs + 1,)
-        Log length scales and log height.
-    X : ndarray of shape (n, n_inputs)
-    codes : ndarray of int of shape (n,)
-    weights : ndarray of shape (n,)
-    n_classes : int
-    start : ndarray of shape (n_functions, n), optional
-        See :class:`~skbayesnn.gaussian_process.laplace.Laplace`.
-
-    Returns
-    -------
-    value : float
-    gradient : ndarray of shape (n_inputs + 1,)
-    mode : ndarray of shape (n_functions, n)
-    """
-    features = X * np.exp(-settings[:-1])
-    gram = squared_exponential(features, features, settings[-1])
-    known = Laplace(gram, codes, weights, n_classes, start)
-    d_features, d_height = symmetric_adjoint(features, gram, known.gradient())
-    d_lengths = -np.einsum("ij,ij->j", d_features, features)
-    return known.log_evidence, np.append(d_lengths, d_height), known.solved
-
-
-class ClassProcess:
-    """A Gaussian process of the logits of classes, given rows.
-
-    Parameters
-    ----------
-    settings : ndarray of shape (n_inputs + 1,)
-        Log length scales and log height.
-    X : ndarray of shape (n, n_inputs)
-        Of about unit scale.
-    codes : ndarray of int of shape (n,)
-    weights : ndarray of shape (n,)
-        How many rows each row stands for.
-    n_classes : int
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.linspace(-2, 2, 20)[:, None]
-    >>> process = ClassProcess(np.array([0.0, 2.0]), X, (X[:, 0] > 0).astype(int), np.ones(20), 2)
-    >>> process.probabilities(np.array([[-1.0], [0.0], [1.0]])).round(2)
-    array([[0.92, 0.08],
-           [0.5 , 0.5 ],
-           [0.08, 0.92]])
-    """
-
-    def __init__(self, settings, X, codes, weights, n_classes):
-        self.inverse_scales, self.log_height = np.exp(-settings[:-1]), settings[-1]
-        self.features = X * self.inverse_scales
-        self.labels, self.known = (codes, weights, n_classes), None
-
-    def __getstate__(self):
-        return {**vars(self), "known": None}
-
-    def _given_rows(self):
-        if self.known is None:
-            gram = squared_exponential(self.features, self.features, self.log_height)
-            self.known = Laplace(gram, *self.labels)
-        return self.known
-
-    def probabilities(self, X):
-        """Of the classes at other rows, (m, n_classes): mean over the law of the functions."""
-        blocks = []
-        for begin in range(0, len(X), ROWS_AT_ONCE):
-            features = X[begin : begin + ROWS_AT_ONCE] * self.inverse_scales
-            cross = squared_exponential(self.features, features, self.log_height)
-            law = self._given_rows().predict(cross, np.exp(self.log_height))
-            blocks.append(class_draws(*law).mean(axis=0))
-        return np.concatenate(blocks)
 
 
 class HeldOutClasses(NamedTuple):
@@ -242,7 +91,7 @@ def logs_of(probabilities):
 
 
 def log_likelihoods(by_depth, q, process, codes, weights):
-    """Of held-out rows, for all exponents that are tried.
+    """Of held-out rows, for all exponents and shares of random labels that are tried.
 
     Parameters
     ----------
@@ -254,36 +103,48 @@ def log_likelihoods(by_depth, q, process, codes, weights):
 
     Returns
     -------
-    logs : ndarray of shape (n_sums, n_shares)
+    logs : ndarray of shape (n_label_noises, n_sums, n_shares)
     """
-    rows, out = np.arange(len(codes)), np.empty((len(SUMS), len(SHARES)))
+    rows, out = np.arange(len(codes)), np.empty((len(SUMS), len(SHARES), len(LABEL_NOISES)))
     left, right = logs_of(by_depth), logs_of(process)
+    random = LABEL_NOISES / process.shape[1]
     for i, total in enumerate(SUMS):
         for j, share in enumerate(SHARES):
-            both = np.exp(total * ((1.0 - share) * left + share * right))
-            own = both[:, rows, codes] / both.sum(axis=-1)
-            out[i, j] = weights @ logs_of(q @ own)
-    return out
+            both = total * ((1.0 - share) * left + share * right)
+            both = np.exp(both - both.max(axis=-1, keepdims=True))
+            own = q @ (both[:, rows, codes] / both.sum(axis=-1))
+            out[i, j] = weights @ logs_of(np.outer(own, 1.0 - LABEL_NOISES) + random)
+    return np.moveaxis(out, -1, 0)
 
 
-def expected_exponents(logs):
-    """Mean exponents of network and process; (1, 0) where the process has next to no share.
+def calibration(logs):
+    """Mean exponents of network and process, and the share of random labels.
 
     Parameters
     ----------
-    logs : ndarray of shape (n_sums, n_shares)
+    logs : ndarray of shape (n_label_noises, n_sums, n_shares)
         See :func:`log_likelihoods`.
 
     Returns
     -------
     exponents : tuple of two floats
+        (1, 0) where the process has next to no share and no label is random.
+    label_noise : float
     """
-    logs = logs - 0.5 * ((SUMS - 1.0) / SUM_STD)[:, None] ** 2
-    chances = np.exp(logs - logs.max())
+    prior = np.exp(-0.5 * ((SUMS - 1.0) / SUM_STDS[:, None]) ** 2)
+    prior = SUM_CHANCES @ (prior / prior.sum(axis=1, keepdims=True))
+    logs = logs + np.log(prior)[:, None]
+    evidences = logsumexp(logs, axis=(1, 2)) - RATE * LABEL_NOISES
+    which = 0
+    if evidences[0] < evidences.max() - LEAST_GAIN:
+        which = np.argmax(evidences > evidences.max() - STANDARD_ERROR)
+    chances = np.exp(logs[which] - logs[which].max())
     chances /= chances.sum()
     b = float(SUMS @ chances @ SHARES)
     a = float(SUMS @ chances.sum(axis=1)) - b
-    return (a, b) if b >= LEAST_SHARE * (a + b) else (1.0, 0.0)
+    if which == 0 and b < LEAST_SHARE * (a + b):
+        a, b = 1.0, 0.0
+    return (a, b), float(LABEL_NOISES[which])
 
 
 class ClassesBeside:
@@ -306,6 +167,8 @@ class ClassesBeside:
     ----------
     exponents : tuple of two floats
         Of the networks and of the process.
+    label_noise : float
+        Share of rows whose label is any class at random.
     process : ClassProcess or None
         None where it has no part.
 
@@ -332,8 +195,26 @@ class ClassesBeside:
             other, at = at_most(some_held, MOST_HELD, generator)
             g = given(each.rows).probabilities(X[other])
             logs += log_likelihoods(each.by_depth[:, at], each.q, g, codes[other], weights[other])
-        self.exponents = expected_exponents(logs)
+        self.exponents, self.label_noise = calibration(logs)
         self.process = given(np.arange(len(X))) if self.exponents[1] else None
+
+    def pooled(self, by_depth, X):
+        """Probabilities of the networks with those of the process, and with label noise.
+
+        Parameters
+        ----------
+        by_depth : ndarray of shape (n_depths, n, n_classes)
+            Of the networks.
+        X : ndarray of shape (n, n_inputs)
+
+        Returns
+        -------
+        by_depth : ndarray of shape (n_depths, n, n_classes)
+        """
+        if self.process is None:
+            return by_depth
+        by_depth = product(by_depth, self.process.probabilities(X), self.exponents)
+        return with_label_noise(by_depth, self.label_noise)
 
     @property
     def weight(self):

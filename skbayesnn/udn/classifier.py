@@ -164,6 +164,11 @@ class UDNClassifier(
         Weight of the Gaussian process in predictions; 0 if there is none. The probabilities of the
         networks and of the process are multiplied, each raised to a power, and normalised. The
         weight is the exponent of the process divided by the sum of both exponents.
+    label_noise_ : float
+        Share of rows whose label is any class at random, e in the probabilities (1 - e) p + e / C
+        of C classes. It is zero unless there is a Gaussian process and the held-out rows determine
+        that the share is positive, by two standard errors. It is then the least share within a
+        standard error of the most probable.
     temperature_ : float
         Factor by which the logits are divided. It is the same for all depths: the value of at least
         1 that has the best log loss on the held-out rows, and 1 without such rows. For several

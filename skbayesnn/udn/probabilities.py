@@ -11,7 +11,7 @@ from skbayesnn._typing import ArrayLike, FloatArray
 from skbayesnn._validation import check_levels
 from skbayesnn.base import ProbabilisticClassifierMixin
 from skbayesnn.numerics.threads import one_blas_thread
-from skbayesnn.udn.classes_beside import MOST_CLASSES, ClassesBeside, HeldOutClasses, product
+from skbayesnn.udn.classes_beside import MOST_CLASSES, ClassesBeside, HeldOutClasses
 
 
 class ClassPredictions(ProbabilisticClassifierMixin):
@@ -54,10 +54,8 @@ class ClassPredictions(ProbabilisticClassifierMixin):
         for member, q in zip(members, depths, strict=True):
             by_depth.append(member._own_probabilities(member._scaled(X), len(q)))
         by_depth, q = np.concatenate(by_depth), np.concatenate(depths) / len(members)
-        beside = self._process
-        if beside is not None and beside.process is not None:
-            process = beside.process.probabilities(self._X_map.placed(X))
-            by_depth = product(by_depth, process, beside.exponents)
+        if self._process is not None:
+            by_depth = self._process.pooled(by_depth, self._X_map.placed(X))
         return by_depth, q
 
     def _own_probabilities(self, X, n_depths):
@@ -73,6 +71,11 @@ class ClassPredictions(ProbabilisticClassifierMixin):
     def gaussian_process_weight_(self) -> float:
         """Weight of the Gaussian process: its share of the exponents of the probabilities."""
         return 0.0 if self._process is None else self._process.weight
+
+    @property
+    def label_noise_(self) -> float:
+        """Share of rows whose label is any class at random; 0 without a Gaussian process."""
+        return 0.0 if self._process is None else self._process.label_noise
 
     @one_blas_thread
     def predict_proba(self, X: ArrayLike) -> FloatArray:

@@ -2,20 +2,20 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import approx_fprime
 from scipy.special import softmax
+from scipy.stats import norm
 
+from skbayesnn.training.label_noise import LEAST_GAIN, RATE, STANDARD_ERROR
 from skbayesnn.udn import classes_beside
 from skbayesnn.udn.classes_beside import (
+    LABEL_NOISES,
     SHARES,
-    SUM_STD,
+    SUM_CHANCES,
+    SUM_STDS,
     SUMS,
     ClassesBeside,
-    ClassProcess,
     HeldOutClasses,
-    expected_exponents,
-    label_evidence,
-    label_settings,
+    calibration,
     log_likelihoods,
     most_rows,
     product,
@@ -30,27 +30,6 @@ def rows(rng):
 
 def some_probabilities(rng, *shape):
     return softmax(rng.normal(size=shape), axis=-1)
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_the_gradient_in_the_settings(rng, n_classes):
-    X, codes = rng.normal(size=(30, 2)), rng.integers(0, n_classes, 30)
-    settings, weights = np.array([0.2, -0.3, 1.0]), rng.integers(1, 3, 30).astype(float)
-
-    def value(settings):
-        return label_evidence(settings, X, codes, weights, n_classes)[0]
-
-    found = label_evidence(settings, X, codes, weights, n_classes)[1]
-    # The evidence is known to 1e-6, as the mode to 1e-5, so that a step of 1e-3 errs by 1e-3.
-    expected = 0.5 * (approx_fprime(settings, value, 1e-3) + approx_fprime(settings, value, -1e-3))
-    np.testing.assert_allclose(found, expected, atol=5e-3, rtol=1e-3)
-
-
-def test_inputs_that_matter_have_short_scales(rows):
-    X, codes = rows
-    settings = label_settings(np.zeros(2), X, codes, np.ones(150), 2)
-    assert settings[0] < settings[1] - 1.0
-    assert settings[2] > 2.0  # labels without noise ask for large functions
 
 
 def test_a_product_is_normalised_and_one_of_them_at_the_ends(rng):
@@ -72,26 +51,43 @@ def test_certain_probabilities_stay_numbers():
     assert np.isfinite(logs).all()
 
 
-def test_exponents_are_posterior_means(rng):
-    n, by_depth, q = 25, some_probabilities(rng, 3, 25, 3), np.array([0.5, 0.3, 0.2])
-    process, codes = some_probabilities(rng, n, 3), rng.integers(0, 3, n)
+@pytest.mark.parametrize("flipped", [0.0, 0.2])
+def test_exponents_are_posterior_means(rng, flipped):
+    """By brute force over exponents and shares of random labels."""
+    n, by_depth, q = 200, some_probabilities(rng, 3, 200, 3), np.array([0.5, 0.3, 0.2])
+    process = softmax(4.0 * rng.normal(size=(n, 3)), axis=-1)
+    codes = np.array([rng.choice(3, p=row) for row in process])
+    codes = np.where(rng.random(n) < flipped, rng.integers(0, 3, n), codes)
     weights = rng.integers(1, 3, n).astype(float)
-    found = expected_exponents(log_likelihoods(by_depth, q, process, codes, weights))
-    total = np.zeros(3)
-    for s in SUMS:
-        for r in SHARES:
-            p = np.tensordot(q, product(by_depth, process, (s * (1 - r), s * r)), axes=1)
-            chance = np.prod(p[np.arange(n), codes] ** weights)
-            chance *= np.exp(-0.5 * ((s - 1) / SUM_STD) ** 2)
-            total += chance * np.array([1.0, s * (1 - r), s * r])
-    np.testing.assert_allclose(found, total[1:] / total[0], rtol=1e-9)
+    exponents, label_noise = calibration(log_likelihoods(by_depth, q, process, codes, weights))
+    totals, priors = [], dict.fromkeys(SUMS, 0.0)
+    for chance, std in zip(SUM_CHANCES, SUM_STDS, strict=True):
+        densities = norm.pdf(SUMS, 1.0, std)
+        for s, density in zip(SUMS, densities / densities.sum(), strict=True):
+            priors[s] += chance * density
+    for e in LABEL_NOISES:
+        total = np.zeros(3)
+        for s in SUMS:
+            for r in SHARES:
+                p = np.tensordot(q, product(by_depth, process, (s * (1 - r), s * r)), axes=1)
+                own = (1 - e) * p[np.arange(n), codes] + e / 3
+                chance = np.exp(weights @ np.log(own) - RATE * e) * priors[s]
+                total += chance * np.array([1.0, s * (1 - r), s * r])
+        totals.append(total)
+    logs = np.log([total[0] for total in totals])
+    which = 0
+    if logs[0] < logs.max() - LEAST_GAIN:
+        which = np.flatnonzero(logs > logs.max() - STANDARD_ERROR)[0]
+    assert (which > 0) == (flipped > 0)
+    assert label_noise == LABEL_NOISES[which]
+    np.testing.assert_allclose(exponents, totals[which][1:] / totals[which][0], rtol=1e-9)
 
 
 def test_a_process_that_knows_nothing_is_left_out(rng):
     codes = rng.integers(0, 2, 2000)
     right = np.where(codes[:, None] == np.arange(2), 0.9, 0.1)
     logs = log_likelihoods(right[None], np.ones(1), right[:, ::-1], codes, np.ones(2000))
-    assert expected_exponents(logs) == (1.0, 0.0)
+    assert calibration(logs) == ((1.0, 0.0), 0.0)
 
 
 def held_of(X, codes, n_networks, probabilities):
@@ -153,11 +149,3 @@ def test_many_held_out_rows_are_judged_by_some(rows, rng, monkeypatch):
     number = np.rint(by_depth[0, :, 0] / by_depth[0, :, 1]).astype(int)
     assert len(np.unique(number)) == 9
     np.testing.assert_array_equal(own, codes[number])
-
-
-def test_blocks_of_rows_change_nothing(rows, monkeypatch):
-    X, codes = rows
-    process = ClassProcess(np.array([0.0, 1.0, 2.0]), X, codes, np.ones(150), 2)
-    whole = process.probabilities(X)
-    monkeypatch.setattr(classes_beside, "ROWS_AT_ONCE", 7)
-    np.testing.assert_allclose(process.probabilities(X), whole, rtol=1e-9)
