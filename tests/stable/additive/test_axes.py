@@ -111,6 +111,19 @@ def test_of_many_inputs_the_evidence_finds_the_few_that_matter():
     assert scales[:3].min() > 5.0 * scales[3:].max()
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_an_input_that_matters_only_together_with_another(seed):
+    """From the starts with all inputs, the search ends where all sixty matter equally."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(150, 60))
+    f = np.cos(2 * X[:, 0]) + np.sin(X[:, 0]) * np.cos(2 * X[:, 1])
+    y = f + 0.2 * rng.normal(size=150)
+    limit = fit_gaussian_limits(X, (y - y.mean()) / y.std(), np.ones(150), rng)[0]
+    scales = limit.kernel.inverse_lengths
+    assert scales[:2].min() > 3.0 * scales[2:].max()
+    assert (limit.left_out_errors**2).mean() < 0.25
+
+
 @pytest.mark.parametrize("roughness", [0.0, 0.3])
 def test_gradient_of_the_gaussian_limit(roughness):
     rng = np.random.default_rng(2)
