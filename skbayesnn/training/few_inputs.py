@@ -3,8 +3,10 @@
 With many inputs, the evidence has many local optima in the length scales, and even the best one
 uses some inputs that have no effect. The selection therefore starts without inputs and adds one at
 a time: the one with the largest evidence at a moderate length scale and the current
-hyperparameters. The hyperparameters of the inputs selected so far are then searched again. It stops
-when
+hyperparameters. The hyperparameters of the inputs selected so far are then searched again. With
+more than twenty inputs, two are added at once if that is better, because some inputs matter only
+together. All pairs are compared by how similar the targets are where both inputs are (kernel
+alignment, Cristianini et al., 2002), and the best of them by the evidence. The selection stops when
 
     log p(Y | settings) + log p(settings) − log C(p, k)
 
@@ -29,6 +31,9 @@ ITERATIONS = 10
 """Of the search after each input."""
 FEW = 0.25
 """The largest part of the inputs that are few."""
+FEW_TO_SEARCH, MOST_IN_PAIRS, MOST_PAIRS = 20, 200, 20
+"""Inputs up to which no pairs are tried, inputs of which pairs are compared, and pairs of which the
+evidence is computed."""
 
 
 class FewInputs(NamedTuple):
@@ -67,8 +72,8 @@ def log_lengths(settings):
     return LOG_LENGTH, LOG_LENGTH + max(0.5 * settings[-2], 0.0)
 
 
-def gains(X, Y, weights, chosen, settings, log_length):
-    """Log densities of the targets with each input beside those chosen, but for a constant.
+def gains(X, Y, weights, chosen, settings, log_length, candidates):
+    """Log densities of the targets with further inputs beside those chosen, but for a constant.
 
     Parameters
     ----------
@@ -79,20 +84,21 @@ def gains(X, Y, weights, chosen, settings, log_length):
     settings : ndarray of shape (n_chosen + 2,)
         Of the process of those chosen.
     log_length : float
-        Of the input beside.
+        Of the further inputs.
+    candidates : list of tuple of int
+        Each of one input or more.
 
     Returns
     -------
-    gains : ndarray of shape (n_inputs,)
-        Minus infinity for those chosen, and where a covariance is singular.
+    gains : ndarray of shape (n_candidates,)
+        Minus infinity where a covariance is singular.
     """
-    features = X[:, chosen] * np.exp(-settings[:-2])
-    gram = squared_exponential(features, features, settings[-2])
+    gram = _gram(X, chosen, settings)
     noise = (np.exp(settings[-1]) + JITTER * np.exp(settings[-2])) / weights
-    found = np.full(X.shape[1], -np.inf)
-    for j in set(range(X.shape[1])).difference(chosen):
-        column = X[:, j] * np.exp(-log_length)
-        covariance = gram * np.exp(-0.5 * np.square(column[:, None] - column))
+    found = np.full(len(candidates), -np.inf)
+    for k, inputs in enumerate(candidates):
+        features = X[:, inputs] * np.exp(-log_length)
+        covariance = gram * squared_exponential(features, features, 0.0)
         covariance.ravel()[:: len(Y) + 1] += noise
         try:
             factor = np.linalg.cholesky(covariance)
@@ -100,8 +106,47 @@ def gains(X, Y, weights, chosen, settings, log_length):
             continue
         solved = solve_triangular(factor, Y, lower=True, check_finite=False)
         log_determinant = np.log(np.diagonal(factor)).sum()
-        found[j] = -0.5 * np.square(solved).sum() - Y.shape[1] * log_determinant
+        found[k] = -0.5 * np.square(solved).sum() - Y.shape[1] * log_determinant
     return found
+
+
+def _gram(X, chosen, settings):
+    features = X[:, chosen] * np.exp(-settings[:-2])
+    return squared_exponential(features, features, settings[-2])
+
+
+def likely_pairs(X, Y, weights, chosen, settings, log_length, others):
+    """Pairs of inputs within whose kernel what is left of the targets is most alike.
+
+    Parameters
+    ----------
+    X, Y, weights, chosen, settings, log_length
+        As of :func:`gains`.
+    others : list of int
+        Inputs of which to make pairs.
+
+    Returns
+    -------
+    pairs : list of tuple of int
+        The best :data:`MOST_PAIRS`, by the correlation of products of targets with the kernel over
+        all pairs of rows.
+    """
+    gram, lower = _gram(X, chosen, settings), np.tril_indices(len(X), -1)
+    noise = (np.exp(settings[-1]) + JITTER * np.exp(settings[-2])) / weights
+    left = np.linalg.solve(gram + np.diag(noise), Y)
+    products = (left @ left.T)[lower]
+    kernels = np.empty((len(others), len(products)))
+    for row, j in zip(kernels, others, strict=True):
+        column = X[:, j] * np.exp(-log_length)
+        np.exp(-0.5 * np.square(column[lower[0]] - column[lower[1]]), out=row)
+    own = kernels * gram[lower]
+    means = own @ kernels.T / len(products)
+    squares = own**2 @ kernels.T**2 / len(products)
+    covariances = own * (products - products.mean()) @ kernels.T
+    scores = covariances / np.sqrt(np.maximum(squares - means**2, np.finfo(float).tiny))
+    i, j = np.triu_indices(len(others), 1)
+    best = np.argsort(-scores[i, j], kind="stable")[:MOST_PAIRS]
+    return [(others[i[k]], others[j[k]]) for k in best]
 
 
 def few_inputs(X, Y, weights, least_log_noise, most=None):
@@ -133,20 +178,38 @@ def few_inputs(X, Y, weights, least_log_noise, most=None):
     [3, 20]
     """
     n_inputs = X.shape[1]
+    most = n_inputs if most is None else most
     chosen, settings, least = [], np.array([0.0, LOG_NOISE]), np.inf
-    while len(chosen) < (n_inputs if most is None else most):
+    while len(chosen) < most:
+        known = X, Y, weights, chosen, settings
         lengths = sorted(set(log_lengths(settings)))
-        found = np.array([gains(X, Y, weights, chosen, settings, length) for length in lengths])
-        which, more = np.unravel_index(np.argmax(found), found.shape)
-        if not np.isfinite(found[which, more]):
+        others = [j for j in range(n_inputs) if j not in chosen]
+        single, found = _best(known, lengths, [(j,) for j in others])
+        steps = [single]
+        if n_inputs > FEW_TO_SEARCH and len(chosen) + 2 <= most:
+            order = np.argsort(-found, kind="stable")[:MOST_IN_PAIRS]
+            pairs = likely_pairs(*known, lengths[0], [others[k] for k in np.sort(order)])
+            steps.append(_best(known, lengths, pairs)[0])
+        ends = []
+        for inputs, log_length in filter(None, steps):
+            more = [*chosen, *inputs]
+            start = np.concatenate([settings[:-2], [log_length] * len(inputs), settings[-2:]])
+            end = search(start, X[:, more], Y, weights, ITERATIONS, least_log_noise, n_inputs)
+            if end is not None:
+                loss = end.fun * weights.sum() * Y.shape[1] + log_choices(n_inputs, len(more))
+                ends.append((loss, more, end.x))
+        if not ends:
             break
-        more = [*chosen, int(more)]
-        start = np.concatenate([settings[:-2], [lengths[which]], settings[-2:]])
-        best = search(start, X[:, more], Y, weights, ITERATIONS, least_log_noise, n_inputs)
-        if best is None:
-            break
-        loss = best.fun * weights.sum() * Y.shape[1] + log_choices(n_inputs, len(more))
+        loss, more, found = min(ends, key=lambda end: end[0])
         if loss >= least:
             break
-        chosen, settings, least = more, best.x, loss
+        chosen, settings, least = more, found, loss
     return FewInputs(chosen, settings)
+
+
+def _best(known, lengths, candidates):
+    """The best candidate and its log length, or None, and the best gain of each candidate."""
+    found = np.array([gains(*known, length, candidates) for length in lengths])
+    which, k = np.unravel_index(np.argmax(found), found.shape)
+    best = (candidates[k], lengths[which]) if np.isfinite(found[which, k]) else None
+    return best, found.max(axis=0)

@@ -39,24 +39,24 @@ def plain(rows):
 def test_gains_are_log_densities(rng, chosen):
     X, Y = rng.normal(size=(20, 5)), rng.normal(size=(20, 2))
     settings = np.concatenate([rng.normal(size=len(chosen)), [0.3, -1.0]])
-    found = gains(X, Y, np.ones(20), chosen, settings, 0.8)
-    for j in range(5):
-        inputs = [*chosen, j]
-        scaled = X[:, inputs] / np.exp([*settings[:-2], 0.8])
+    candidates = [(j,) for j in range(5) if j not in chosen] + [(1, 3)]
+    found = gains(X, Y, np.ones(20), chosen, settings, 0.8, candidates)
+    for more, gain in zip(candidates, found, strict=True):
+        scaled = X[:, [*chosen, *more]] / np.exp([*settings[:-2], *[0.8] * len(more)])
         squares = np.square(scaled[:, None] - scaled).sum(axis=-1)
         C = np.exp(0.3 - 0.5 * squares) + np.exp(-1.0) * np.eye(20)
         densities = multivariate_normal(np.zeros(20), C).logpdf(Y.T)
         density = densities.sum() + 20 * np.log(2 * np.pi)
-        expected = -np.inf if j in chosen else density
-        assert found[j] == pytest.approx(expected, rel=1e-8)
+        assert gain == pytest.approx(density, rel=1e-8)
 
 
 def test_a_weight_is_a_number_of_equal_rows(rng):
     X, Y = rng.normal(size=(20, 5)), rng.normal(size=(20, 1))
     counts, settings = rng.integers(1, 4, size=20), np.array([0.0, -1.0])
     many = np.repeat(np.arange(20), counts)
-    one = gains(X, Y, counts.astype(float), [], settings, 0.8)
-    other = gains(X[many], Y[many], np.ones(len(many)), [], settings, 0.8)
+    candidates = [(j,) for j in range(5)]
+    one = gains(X, Y, counts.astype(float), [], settings, 0.8, candidates)
+    other = gains(X[many], Y[many], np.ones(len(many)), [], settings, 0.8, candidates)
     # But for what repeats give whatever the inputs.
     np.testing.assert_allclose(one - one[0], other - other[0], atol=1e-6)
 
@@ -67,6 +67,35 @@ def test_the_prior_is_that_of_the_candidates(rng):
     # At the others' most probable length scale they cost nothing.
     assert settings_prior(among, 20)[0] == pytest.approx(settings_prior(settings, 3, 20)[0])
     np.testing.assert_array_equal(among[[3, 7, 8, 20, 21]], settings)
+
+
+def test_likely_pairs_are_those_of_the_largest_correlation(rng):
+    """By brute force: the correlation, over pairs of rows, of kernel and products of residuals."""
+    X, Y, weights = rng.normal(size=(15, 6)), rng.normal(size=(15, 2)), rng.uniform(1, 2, 15)
+    settings = np.array([0.2, 0.3, -1.0])
+    pairs = module.likely_pairs(X, Y, weights, [5], settings, 0.4, [0, 1, 2, 3, 4])
+    own = np.exp(0.3 - 0.5 * np.square((X[:, 5:] - X[:, 5]) * np.exp(-0.2)))
+    left = np.linalg.solve(own + np.diag(np.exp(-1.0) / weights), Y)
+    rows = np.tril_indices(15, -1)
+
+    def correlation(pair):
+        squares = sum(np.square(X[:, [j]] - X[:, j]) for j in pair)
+        kernel = own * np.exp(-0.5 * squares * np.exp(-0.8))
+        return np.corrcoef(kernel[rows], (left @ left.T)[rows])[0, 1]
+
+    scores = [correlation(pair) for pair in pairs]
+    assert len(set(pairs)) == 10
+    np.testing.assert_array_equal(np.argsort(scores)[::-1], np.arange(10))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_two_inputs_that_matter_only_together(seed):
+    """A product, of which each factor alone says nothing."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 40))
+    z = X[:, 7] * X[:, 23] + 0.1 * rng.normal(size=60)
+    z = ((z - z.mean()) / z.std())[:, None]
+    assert sorted(few_inputs(X, z, np.ones(60), LEAST_LOG_NOISE).inputs) == [7, 23]
 
 
 @pytest.mark.parametrize("seed", range(3))
