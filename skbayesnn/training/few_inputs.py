@@ -13,7 +13,10 @@ alignment, Cristianini et al., 2002), and the best of them by the evidence. The 
 no longer grows, for k of p inputs: all choices of k inputs are equally probable a priori, and the
 best of many inputs without effect gains the logarithm of their number. The prior of the
 hyperparameters is that for all inputs, of which few matter
-(:func:`skbayesnn.gaussian_process.evidence.relevance_prior`). Not in the papers.
+(:func:`skbayesnn.gaussian_process.evidence.relevance_prior`).
+
+:func:`fast_along_one` is the start for functions that change fast along one input. Not in the
+papers.
 """
 
 from typing import NamedTuple
@@ -27,6 +30,9 @@ from skbayesnn.gaussian_process.kernels import squared_exponential
 
 LOG_LENGTH, LOG_NOISE = 0.5, -0.7
 """Of an input that is taken in, on data of unit scale, and of the noise before there is one."""
+FAST_LOG_LENGTHS, FAST_HEIGHT_AND_NOISE = (-1.5, -2.5, -3.5), (0.0, -2.0)
+"""Of a start at which the function changes fast: log length scales that are tried, log height and
+log noise variance."""
 ITERATIONS = 10
 """Of the search after each input."""
 FEW = 0.25
@@ -205,6 +211,31 @@ def few_inputs(X, Y, weights, least_log_noise, most=None):
             break
         chosen, settings, least = more, found, loss
     return FewInputs(chosen, settings)
+
+
+def fast_along_one(X, Y, weights):
+    """Settings where a search can start: the function changes fast along the best single input.
+
+    Searches from long length scales take a fast oscillation for noise, and those from short ones
+    of all inputs take rows for unlike.
+
+    Parameters
+    ----------
+    X, Y, weights
+        As of :func:`few_inputs`.
+
+    Returns
+    -------
+    settings : ndarray of shape (n_inputs + 2,) or None
+        None where covariances are singular.
+    """
+    n_inputs = X.shape[1]
+    known = X, Y, weights, [], np.array([0.0, LOG_NOISE])
+    best, _ = _best(known, FAST_LOG_LENGTHS, [(j,) for j in range(n_inputs)])
+    if best is None:
+        return None
+    inputs, log_length = best
+    return FewInputs(list(inputs), np.array([log_length, *FAST_HEIGHT_AND_NOISE])).among(n_inputs)
 
 
 def _best(known, lengths, candidates):

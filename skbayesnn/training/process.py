@@ -18,14 +18,15 @@ from skbayesnn.gaussian_process.evidence import JITTER, search, start_of
 from skbayesnn.gaussian_process.factors import cholesky
 from skbayesnn.gaussian_process.stand_ins import seen_through, start_with_law, with_noise
 from skbayesnn.predictive import PredictiveMixture
-from skbayesnn.training.few_inputs import FEW, few_inputs
+from skbayesnn.training.few_inputs import FEW, fast_along_one, few_inputs
 
 SEARCH_ROWS, RACE_ROWS, MOST_ROWS = 400, 200, 2000
 """Rows by which length scales and noise are learned, by which starts race before that, and that the
 process is given."""
 STARTS = (1.0, 0.1), (3.0, 0.01), (0.2, 0.03)
-"""Length scales, as a part of the typical distance of two rows, and noise variances. A further
-start has the inputs that matter (:mod:`skbayesnn.training.few_inputs`)."""
+"""Length scales, as a part of the typical distance of two rows, and noise variances. Two further
+starts have the inputs that matter, and a short length scale along one input
+(:mod:`skbayesnn.training.few_inputs`)."""
 RACE_ITERATIONS, ITERATIONS = 10, 40
 LEAST_LOG_NOISE = -22.0
 """A deviation of 2e-5 of the targets', where there is no noise: a little above what is always added
@@ -58,8 +59,8 @@ def race(X, Y, weights, least_log_noise, starts=()):
     weights : ndarray of shape (n,)
     least_log_noise : float
         Bound of the log of the noise variance.
-    starts : list of ndarray of shape (n_inputs + 2,), default=()
-        Further ones.
+    starts : list of ndarray of shape (n_inputs + 2,) or None, default=()
+        Further ones; None stands for none.
 
     Returns
     -------
@@ -71,6 +72,7 @@ def race(X, Y, weights, least_log_noise, starts=()):
         The covariance is singular wherever the search could start.
     """
     starts = [*(start_of(X.shape[1], *start) for start in STARTS), *starts]
+    starts = [each for each in starts if each is not None]
     found = [search(each, X, Y, weights, RACE_ITERATIONS, least_log_noise) for each in starts]
     found = [each for each in found if each is not None]
     if not found:
@@ -141,7 +143,7 @@ class GaussianProcess:
         X, z, weights = data
         rows = X, z[:, None], weights
         few = few_inputs(*rows, LEAST_LOG_NOISE)
-        starts = [few.among(self.n_candidates)] if few.inputs else []
+        starts = [few.among(self.n_candidates) if few.inputs else None, fast_along_one(*rows)]
         return few, race(*rows, LEAST_LOG_NOISE, starts)
 
     def _search(self, start, data, max_iter):

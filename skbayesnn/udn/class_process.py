@@ -20,7 +20,7 @@ from skbayesnn.gaussian_process.evidence import (
 )
 from skbayesnn.gaussian_process.kernels import squared_exponential, symmetric_adjoint
 from skbayesnn.gaussian_process.laplace import Laplace, class_draws
-from skbayesnn.training.few_inputs import FEW, few_inputs
+from skbayesnn.training.few_inputs import FEW, fast_along_one, few_inputs
 from skbayesnn.training.process import ITERATIONS, RACE_ROWS, at_most, race
 
 LEAST_LOG_NOISE = -10.0
@@ -56,7 +56,7 @@ def indicator_lengths(X, codes, weights, generator):
     location, scale = location_and_scale(Y, "y", weights)
     data = X, (Y - location) / scale, weights
     some = at_most(data, RACE_ROWS, generator)
-    start = race(*some, LEAST_LOG_NOISE)
+    start = race(*some, LEAST_LOG_NOISE, [fast_along_one(*some)])
     best = search(start, *data, ITERATIONS, LEAST_LOG_NOISE)
     starts = [start if best is None else best.x]
     few = few_inputs(*some, LEAST_LOG_NOISE, int(FEW * n_inputs))

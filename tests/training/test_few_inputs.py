@@ -11,7 +11,7 @@ from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.training import few_inputs as module
 from skbayesnn.training import process as of_process
 from skbayesnn.training.beside import ProcessBeside
-from skbayesnn.training.few_inputs import FewInputs, few_inputs, gains
+from skbayesnn.training.few_inputs import FewInputs, fast_along_one, few_inputs, gains
 from skbayesnn.training.process import LEAST_LOG_NOISE, GaussianProcess, processes
 
 
@@ -99,6 +99,24 @@ def test_two_inputs_that_matter_only_together(seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
+def test_a_fast_oscillation_along_one_of_four_inputs(seed):
+    """Twenty periods in 200 rows, which long length scales take for noise of 0.6."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-np.sqrt(3), np.sqrt(3), size=(200, 4))
+    z = np.sin(20 * np.pi * X[:, 2] / np.sqrt(3)) + 0.2 * rng.normal(size=200)
+    z = ((z - z.mean()) / z.std())[:, None]
+    rows = X, z, np.ones(200)
+    start = fast_along_one(*rows)
+    assert np.argmin(start[:4]) == 2
+    found = search(start, *rows, 40, LEAST_LOG_NOISE)
+    other = search(start_of(4, 1.0, 0.1), *rows, 40, LEAST_LOG_NOISE)
+    assert np.exp(found.x[-1]) < 0.2 < np.exp(other.x[-1])
+    assert found.fun < other.fun - 0.3
+    process = GaussianProcess(X, z[:, 0], np.ones(200), rng)
+    assert np.exp(process.settings[-1]) < 0.2
+
+
+@pytest.mark.parametrize("seed", range(3))
 def test_the_evidence_is_that_from_the_inputs_that_matter(seed):
     """Whatever all length scales began with, the best was 120 to 150 nats below."""
     X, y, rng = table(seed)
@@ -180,7 +198,9 @@ def test_a_singular_covariance_ends_the_search(monkeypatch, rng):
 
     X = rng.normal(size=(10, 3))
     monkeypatch.setattr(module.np.linalg, "cholesky", fails)
-    assert few_inputs(X, X[:, :1], np.ones(10), LEAST_LOG_NOISE).inputs == []
+    rows = X, X[:, :1], np.ones(10)
+    assert few_inputs(*rows, LEAST_LOG_NOISE).inputs == []
+    assert fast_along_one(*rows) is None
 
 
 def test_the_law_of_the_noise_is_learned_with_the_prior_of_all_inputs(monkeypatch):

@@ -12,11 +12,11 @@ noise is.
 In the first search, the amplitude of k and the noise are the same everywhere, and k is not rough.
 It has two starts: one in which every input matters much by itself, and one in which all matter much
 together. From the first start alone, with a hundred inputs of which few matter, the search would
-end where the rows are uncorrelated. A third start has the few inputs that matter most
-(:mod:`~skbayesnn.training.few_inputs`). It is used if its evidence is larger than those of both
-results. If the rows do not decide between two results, both are kept
-(:mod:`~skbayesnn.stable.additive.modes`). The result with all parameters is used only if the
-log evidence increases by more than the number of additional parameters.
+end where the rows are uncorrelated. Two further starts have the few inputs that matter most and a
+short length scale along one input (:mod:`~skbayesnn.training.few_inputs`). They are used if their
+evidence is larger than those of the other results. If the rows do not decide between two results,
+both are kept (:mod:`~skbayesnn.stable.additive.modes`). The result with all parameters is used only
+if the log evidence increases by more than the number of additional parameters.
 
 The length scales, the roughness and the amplitude function of k are then fixed, while the chains
 sample everything else. The leave-one-out mean of this Gaussian process at each row is fixed as
@@ -35,14 +35,14 @@ from skbayesnn.numerics.random import some_rows
 from skbayesnn.stable.additive.dense_kernel import DenseKernel, log_squared_factors, radial
 from skbayesnn.stable.additive.modes import are_one, not_told_apart
 from skbayesnn.stable.gaussian_evidence import by_log_scales, inverse_of, minus_log_evidence
-from skbayesnn.training.few_inputs import FEW, few_inputs
+from skbayesnn.training.few_inputs import FEW, fast_along_one, few_inputs
 
 MAX_ROWS = 600
 """If there are more rows, a random subset is used: an evaluation costs O(n³)."""
 
-_FEW_ROWS, _FEW_ITERATIONS = 200, 10
-"""Rows by which the few inputs that matter are found, and iterations after which the search from
-there must lead."""
+_SELECTION_ROWS, _FIRST_ITERATIONS = 200, 10
+"""Rows by which further starts are found, and iterations after which the search from there must
+lead."""
 
 _ROWS_A_BLOCK = 2048
 # Jitter relative to the variance, for tables with hardly any noise.
@@ -283,11 +283,10 @@ def fit_gaussian_limits(X, y, weights, rng, may_be_rough=True):
         start = np.concatenate([lengths, nus, [0.0, -2.0]])
         found.append(_search(alike, start, bounds, _MAX_ITERATIONS))
     found.sort(key=lambda search: search.fun)
-    start = _start_of_few(X, y, weights, rng.spawn(1)[0])
-    if start is not None:
-        few = _search(alike, start, bounds, _FEW_ITERATIONS)
-        if few.fun < found[0].fun:
-            found = [_search(alike, few.x, bounds, _MAX_ITERATIONS), found[0]]
+    for start in _further_starts(X, y, weights, rng.spawn(1)[0]):
+        first = _search(alike, start, bounds, _FIRST_ITERATIONS)
+        if first.fun < found[0].fun:
+            found = [_search(alike, first.x, bounds, _MAX_ITERATIONS), found[0]]
     if len(found) > 1:
         ends = (np.append(search.x, none) for search in found)
         if are_one(*(GaussianLimit(end, X, y, weights, rows, edges) for end in ends)):
@@ -309,14 +308,14 @@ def fit_gaussian_limits(X, y, weights, rng, may_be_rough=True):
     return not_told_apart(limits[:1] if len(limits) > 1 and are_one(*limits) else limits)
 
 
-def _start_of_few(X, y, weights, rng):
-    """Parameters without slopes and roughness at which only a few inputs matter, or None."""
-    p, rows = X.shape[1], some_rows(len(y), _FEW_ROWS, rng)
-    few = few_inputs(X[rows], y[rows, None], weights[rows], _LOG_VARIANCE_BOUNDS[0], int(FEW * p))
-    if not few.inputs:
-        return None
-    settings = few.among(p)
-    return np.concatenate([-settings[:p], np.full(p, -1.0 - log_crowd(p)), settings[p:]])
+def _further_starts(X, y, weights, rng):
+    """Parameters without slopes and roughness: few inputs matter, or g is fast along one."""
+    p, rows = X.shape[1], some_rows(len(y), _SELECTION_ROWS, rng)
+    rows = X[rows], y[rows, None], weights[rows]
+    few = few_inputs(*rows, _LOG_VARIANCE_BOUNDS[0], int(FEW * p))
+    starts = few.among(p) if few.inputs else None, fast_along_one(*rows)
+    nus = np.full(p, -1.0 - log_crowd(p))
+    return [np.concatenate([-each[:p], nus, each[p:]]) for each in starts if each is not None]
 
 
 def _rounded(parameters, p):
