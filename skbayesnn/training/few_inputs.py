@@ -35,6 +35,7 @@ FAST_LOG_LENGTHS, FAST_HEIGHT_AND_NOISE = (-1.5, -2.5, -3.5), (0.0, -2.0)
 log noise variance."""
 ITERATIONS = 10
 """Of the search after each input."""
+_LEAST_SPREAD = 1e-10
 FEW = 0.25
 """The largest part of the inputs that are few."""
 FEW_TO_SEARCH, MOST_IN_PAIRS, MOST_PAIRS = 20, 200, 20
@@ -149,7 +150,9 @@ def likely_pairs(X, Y, weights, chosen, settings, log_length, others):
     means = own @ kernels.T / len(products)
     squares = own**2 @ kernels.T**2 / len(products)
     covariances = own * (products - products.mean()) @ kernels.T
-    scores = covariances / np.sqrt(np.maximum(squares - means**2, np.finfo(float).tiny))
+    spreads = squares - means**2
+    varies = spreads > _LEAST_SPREAD * squares  # that of constant columns does not
+    scores = np.where(varies, covariances, -np.inf) / np.sqrt(np.where(varies, spreads, 1.0))
     i, j = np.triu_indices(len(others), 1)
     best = np.argsort(-scores[i, j], kind="stable")[:MOST_PAIRS]
     return [(others[i[k]], others[j[k]]) for k in best]
@@ -185,6 +188,7 @@ def few_inputs(X, Y, weights, least_log_noise, most=None):
     """
     n_inputs = X.shape[1]
     most = n_inputs if most is None else most
+    with_pairs = n_inputs > FEW_TO_SEARCH and len(X) > 2
     chosen, settings, least = [], np.array([0.0, LOG_NOISE]), np.inf
     while len(chosen) < most:
         known = X, Y, weights, chosen, settings
@@ -192,7 +196,7 @@ def few_inputs(X, Y, weights, least_log_noise, most=None):
         others = [j for j in range(n_inputs) if j not in chosen]
         single, found = _best(known, lengths, [(j,) for j in others])
         steps = [single]
-        if n_inputs > FEW_TO_SEARCH and len(chosen) + 2 <= most:
+        if with_pairs and len(chosen) + 2 <= most:
             order = np.argsort(-found, kind="stable")[:MOST_IN_PAIRS]
             pairs = likely_pairs(*known, lengths[0], [others[k] for k in np.sort(order)])
             steps.append(_best(known, lengths, pairs)[0])

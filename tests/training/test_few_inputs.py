@@ -88,11 +88,18 @@ def test_likely_pairs_are_those_of_the_largest_correlation(rng):
     np.testing.assert_array_equal(np.argsort(scores)[::-1], np.arange(10))
 
 
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_few_rows_of_many_inputs(rng, n):
+    X, z = rng.normal(size=(n, 30)), rng.normal(size=(n, 1))
+    assert len(few_inputs(X, z, np.ones(n), LEAST_LOG_NOISE, 7).inputs) <= 7
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_two_inputs_that_matter_only_together(seed):
-    """A product, of which each factor alone says nothing."""
+    """A product, of which each factor alone says nothing, beside constant columns."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(60, 40))
+    X[:, 30:] = 0.0
     z = X[:, 7] * X[:, 23] + 0.1 * rng.normal(size=60)
     z = ((z - z.mean()) / z.std())[:, None]
     assert sorted(few_inputs(X, z, np.ones(60), LEAST_LOG_NOISE).inputs) == [7, 23]
