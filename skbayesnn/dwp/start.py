@@ -24,10 +24,10 @@ from skbayesnn.dwp.scale_mixture import START_LOGIT
 from skbayesnn.dwp.sizes import draw_noise
 from skbayesnn.gaussian_process.evidence import PRIOR_MEANS, search, start_of
 from skbayesnn.gaussian_process.factors import cholesky, inverse
+from skbayesnn.gaussian_process.few_inputs import FEW, fast_along_one, few_inputs
 from skbayesnn.gaussian_process.kernels import squared_exponential
 from skbayesnn.gaussian_process.stand_ins import start_with_law
 from skbayesnn.numerics.random import some_rows
-from skbayesnn.training.few_inputs import FEW, fast_along_one, few_inputs
 
 # Largest numbers of rows to which the Gaussian process is fitted, and among which inducing inputs
 # are chosen.

@@ -16,9 +16,9 @@ from skbayesnn._validation import location_and_scale
 from skbayesnn.gaussian_process.conditioned import Process
 from skbayesnn.gaussian_process.evidence import JITTER, search, start_of
 from skbayesnn.gaussian_process.factors import cholesky
+from skbayesnn.gaussian_process.few_inputs import FEW, fast_along_one, few_inputs
 from skbayesnn.gaussian_process.stand_ins import seen_through, start_with_law, with_noise
 from skbayesnn.predictive import PredictiveMixture
-from skbayesnn.training.few_inputs import FEW, fast_along_one, few_inputs
 
 SEARCH_ROWS, RACE_ROWS, MOST_ROWS = 400, 200, 2000
 """Rows by which length scales and noise are learned, by which starts race before that, and that the
@@ -26,7 +26,7 @@ process is given."""
 STARTS = (1.0, 0.1), (3.0, 0.01), (0.2, 0.03)
 """Length scales, as a part of the typical distance of two rows, and noise variances. Two further
 starts have the inputs that matter, and a short length scale along one input
-(:mod:`skbayesnn.training.few_inputs`)."""
+(:mod:`skbayesnn.gaussian_process.few_inputs`)."""
 RACE_ITERATIONS, ITERATIONS = 10, 40
 LEAST_LOG_NOISE = -22.0
 """A deviation of 2e-5 of the targets', where there is no noise: a little above what is always added

@@ -5,7 +5,7 @@ each input (:mod:`skbayesnn.gaussian_process.laplace`). Length scales and signal
 Laplace's evidence, with weak priors. With many inputs the evidence has many local optima. The
 search therefore starts from the length scales of a Gaussian process of the standardised class
 indicators, and from those of a process of the few inputs that matter to these indicators
-(:mod:`skbayesnn.training.few_inputs`), and the better end is taken. Not in the papers.
+(:mod:`skbayesnn.gaussian_process.few_inputs`), and the better end is taken. Not in the papers.
 """
 
 import numpy as np
@@ -18,9 +18,9 @@ from skbayesnn.gaussian_process.evidence import (
     relevance_prior,
     search,
 )
+from skbayesnn.gaussian_process.few_inputs import FEW, fast_along_one, few_inputs
 from skbayesnn.gaussian_process.kernels import squared_exponential, symmetric_adjoint
 from skbayesnn.gaussian_process.laplace import Laplace, class_draws
-from skbayesnn.training.few_inputs import FEW, fast_along_one, few_inputs
 from skbayesnn.training.process import ITERATIONS, RACE_ROWS, at_most, race
 
 LEAST_LOG_NOISE = -10.0

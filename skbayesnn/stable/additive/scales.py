@@ -13,10 +13,10 @@ In the first search, the amplitude of k and the noise are the same everywhere, a
 It has two starts: one in which every input matters much by itself, and one in which all matter much
 together. From the first start alone, with a hundred inputs of which few matter, the search would
 end where the rows are uncorrelated. Two further starts have the few inputs that matter most and a
-short length scale along one input (:mod:`~skbayesnn.training.few_inputs`). They are used if their
-evidence is larger than those of the other results. If the rows do not decide between two results,
-both are kept (:mod:`~skbayesnn.stable.additive.modes`). The result with all parameters is used only
-if the log evidence increases by more than the number of additional parameters.
+short length scale along one input (:mod:`~skbayesnn.gaussian_process.few_inputs`). They are used if
+their evidence is larger than those of the other results. If the rows do not decide between two
+results, both are kept (:mod:`~skbayesnn.stable.additive.modes`). The result with all parameters is
+used only if the log evidence increases by more than the number of additional parameters.
 
 The length scales, the roughness and the amplitude function of k are then fixed, while the chains
 sample everything else. The leave-one-out mean of this Gaussian process at each row is fixed as
@@ -30,12 +30,12 @@ from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
 
 from skbayesnn._warnings import warn_user
+from skbayesnn.gaussian_process.few_inputs import FEW, fast_along_one, few_inputs
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.numerics.random import some_rows
 from skbayesnn.stable.additive.dense_kernel import DenseKernel, log_squared_factors, radial
 from skbayesnn.stable.additive.modes import are_one, not_told_apart
 from skbayesnn.stable.gaussian_evidence import by_log_scales, inverse_of, minus_log_evidence
-from skbayesnn.training.few_inputs import FEW, fast_along_one, few_inputs
 
 MAX_ROWS = 600
 """If there are more rows, a random subset is used: an evaluation costs O(n³)."""

@@ -5,13 +5,13 @@ import pytest
 from scipy.linalg import LinAlgError
 from scipy.stats import multivariate_normal
 
+from skbayesnn.gaussian_process import few_inputs as module
 from skbayesnn.gaussian_process import stand_ins
 from skbayesnn.gaussian_process.evidence import search, settings_prior, start_of
+from skbayesnn.gaussian_process.few_inputs import FewInputs, fast_along_one, few_inputs, gains
 from skbayesnn.predictive import PredictiveMixture
-from skbayesnn.training import few_inputs as module
 from skbayesnn.training import process as of_process
 from skbayesnn.training.beside import ProcessBeside
-from skbayesnn.training.few_inputs import FewInputs, fast_along_one, few_inputs, gains
 from skbayesnn.training.process import LEAST_LOG_NOISE, GaussianProcess, processes
 
 

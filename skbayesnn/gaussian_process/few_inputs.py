@@ -1,12 +1,13 @@
-"""Forward selection of inputs: a Gaussian process that uses only the inputs that matter.
+"""Where searches for length scales start: few inputs that matter, or a fast function of one input.
 
-With many inputs, the evidence has many local optima in the length scales, and even the best one
-uses some inputs that have no effect. The selection therefore starts without inputs and adds one at
-a time: the one with the largest evidence at a moderate length scale and the current
-hyperparameters. The hyperparameters of the inputs selected so far are then searched again. With
-more than twenty inputs, two are added at once if that is better, because some inputs matter only
-together. All pairs are compared by how similar the targets are where both inputs are (kernel
-alignment, Cristianini et al., 2002), and the best of them by the evidence. The selection stops when
+:func:`few_inputs` is a forward selection. With many inputs, the evidence has many local optima in
+the length scales, and even the best one uses some inputs that have no effect. The selection starts
+without inputs and adds one at a time: the one with the largest evidence at a moderate length scale
+and the current hyperparameters. The hyperparameters of the inputs selected so far are then searched
+again. With more than twenty inputs, two are added at once if that is better, because some inputs
+matter only together. All pairs are compared by how similar the targets are where both inputs are
+(kernel alignment, Cristianini et al., 2002), and the best of them by the evidence. The selection
+stops when
 
     log p(Y | settings) + log p(settings) − log C(p, k)
 
@@ -35,12 +36,13 @@ FAST_LOG_LENGTHS, FAST_HEIGHT_AND_NOISE = (-1.5, -2.5, -3.5), (0.0, -2.0)
 log noise variance."""
 ITERATIONS = 10
 """Of the search after each input."""
-_LEAST_SPREAD = 1e-10
 FEW = 0.25
 """The largest part of the inputs that are few."""
 FEW_TO_SEARCH, MOST_IN_PAIRS, MOST_PAIRS = 20, 200, 20
 """Inputs up to which no pairs are tried, inputs of which pairs are compared, and pairs of which the
 evidence is computed."""
+_LEAST_SPREAD = 1e-10
+"""Variance of a kernel, over its mean square, below which it counts as constant."""
 
 
 class FewInputs(NamedTuple):
@@ -123,7 +125,7 @@ def _gram(X, chosen, settings):
 
 
 def likely_pairs(X, Y, weights, chosen, settings, log_length, others):
-    """Pairs of inputs within whose kernel what is left of the targets is most alike.
+    """Pairs of inputs whose joint kernel correlates most with products of the residuals.
 
     Parameters
     ----------
@@ -135,8 +137,7 @@ def likely_pairs(X, Y, weights, chosen, settings, log_length, others):
     Returns
     -------
     pairs : list of tuple of int
-        The best :data:`MOST_PAIRS`, by the correlation of products of targets with the kernel over
-        all pairs of rows.
+        The best :data:`MOST_PAIRS`; the correlation is over all pairs of rows.
     """
     gram, lower = _gram(X, chosen, settings), np.tril_indices(len(X), -1)
     noise = (np.exp(settings[-1]) + JITTER * np.exp(settings[-2])) / weights
@@ -151,7 +152,7 @@ def likely_pairs(X, Y, weights, chosen, settings, log_length, others):
     squares = own**2 @ kernels.T**2 / len(products)
     covariances = own * (products - products.mean()) @ kernels.T
     spreads = squares - means**2
-    varies = spreads > _LEAST_SPREAD * squares  # that of constant columns does not
+    varies = spreads > _LEAST_SPREAD * squares
     scores = np.where(varies, covariances, -np.inf) / np.sqrt(np.where(varies, spreads, 1.0))
     i, j = np.triu_indices(len(others), 1)
     best = np.argsort(-scores[i, j], kind="stable")[:MOST_PAIRS]
