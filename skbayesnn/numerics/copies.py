@@ -23,9 +23,9 @@ class Copies(NamedTuple):
     rows : ndarray of int of shape (n_distinct,)
         The first of each of the rows that differ.
     weights : ndarray of shape (n_distinct,)
-        Of sum n_distinct, if the weights of all rows have a larger one.
+        Their sum is n_distinct, or that of the weights of all rows if it is smaller.
     chance : float
-        That a row with the inputs of one of these has its target; 0 without copies.
+        Probability that a row with the inputs of one of these has its target; 0 without copies.
     """
 
     rows: np.ndarray
@@ -36,13 +36,14 @@ class Copies(NamedTuple):
 def find_copies(X, Y, weights):
     """Rows that differ, with weights for each of them.
 
-    Copies are rows that are equal in inputs and targets, and a row of weight k is k copies. They
-    count as many as differ, and those with more copies still count more. But nothing changes
-    where equal rows are no wonder: where targets have few values, and rows with the same inputs
-    have different ones; and where fewer than a tenth of the rows differ, or all are equal.
+    Copies are rows that are equal in inputs and targets, and a row of weight k is k copies. The
+    weights sum to the number of distinct rows, and rows with more copies still have a larger one.
+    Nothing changes where equal rows are to be expected: where targets have few values and rows with
+    the same inputs have different targets, where fewer than a tenth of the rows are distinct, or
+    where all are equal.
 
-    If r rows come after the first with their inputs, and c of them are copies, the next that comes
-    where all targets were the same is taken to have it with the probability c / (r + 1).
+    Suppose that r rows follow the first row with their inputs, and c of them are copies. Where all
+    targets were the same, the next row is assumed to have this target with probability c / (r + 1).
 
     Parameters
     ----------

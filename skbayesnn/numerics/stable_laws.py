@@ -150,7 +150,7 @@ def positive_stable_table(a):
     """
     k = (1 - a) / a
     log_a0 = log(1 - a) + a / (1 - a) * log(a)
-    # Tilted by S^-1/2, as in the posterior of an idle weight, the law of E is
+    # Tilted by S^-1/2, as in the posterior of a weight without data, E is
     # Gamma(1 + k/2): the table has to reach well below its bulk.
     reach = 60 + (1 + k / 2) + 8 * (1 + k / 2) ** 0.5
     t_left = -k * (log(reach) - log_a0)

@@ -1,22 +1,22 @@
 """Student's t as a finite mixture of Gaussians.
 
 A Student variable of κ degrees of freedom is Gaussian with variance 1/p, p ~ Gamma(κ/2, rate κ/2).
-The law of p is cut into pieces at the same levels for every κ, and the middle of each piece stands
-for it.
+The distribution of p is cut at the same quantile levels for every κ, and the middle level of each
+piece represents it.
 """
 
 import numpy as np
 from scipy.special import gammaincinv
 
 LEVELS = np.concatenate([[0.0], np.geomspace(1e-4, 0.1, 8), np.linspace(0.1, 1.0, 8)[1:]])
-"""Where the law of p is cut; finer where p is low, which makes the tails."""
+"""Quantile levels at which it is cut; finer where p is low, which makes the tails."""
 MASSES, MIDDLES = np.diff(LEVELS), 0.5 * (LEVELS[1:] + LEVELS[:-1])
 N_HALVES = 10
 """How often the lowest of evenly spread levels is halved."""
 
 
 def student_variances(degrees, levels=MIDDLES):
-    """Variances 1/p at levels of the law of p.
+    """Variances 1/p at quantile levels of the distribution of p.
 
     Parameters
     ----------
@@ -46,11 +46,11 @@ def student_variances(degrees, levels=MIDDLES):
 
 
 def with_tail(levels):
-    """Levels spread evenly, the lowest of which gives way to ever lower ones of ever less mass.
+    """Evenly spread levels, the lowest of which is replaced by lower ones of smaller mass.
 
-    n levels say nothing of what is rarer than 1 / n, where Student's law is all tail: a mixture of
-    n Gaussians gives a row that is far outside e⁻¹⁰⁰ times its density. So the lowest n-th is
-    halved ten times.
+    n levels do not represent events rarer than 1 / n, which the tails of Student's t consist of: a
+    mixture of n Gaussians gives a row far outside e⁻¹⁰⁰ times its density. Therefore the lowest
+    n-th is halved ten times.
 
     Parameters
     ----------

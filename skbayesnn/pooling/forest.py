@@ -322,8 +322,8 @@ def _leaf_weights(leaves, drawn, first_leaf, place):
 def _unseen(drawn, X, y):
     """Which trees saw neither a row nor a copy of it, (n_trees, n_samples).
 
-    A row whose copy is in the tree would judge too narrow a law to be good. Where every row has
-    been seen so, because all of them are copies of few, copies count as new observations.
+    A row whose copy is in the tree would favour a distribution that is too narrow. If every row has
+    been seen in this sense, because all are copies of a few, copies count as new observations.
     """
     place = distinct_rows(X, y)
     seen = np.zeros((len(drawn), place.max() + 1), dtype=bool)

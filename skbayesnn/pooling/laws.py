@@ -12,8 +12,8 @@ a regressor with               has the predictive distribution
 no more than ``predict``       its prediction plus an error, see :class:`ErrorLaw`
 =============================  ===================================================================
 
-The last two know nothing beyond what they saw: one Gaussian as wide as all targets, with the
-weight that one more row has beside n, stands for that.
+The last two have no tails beyond the values they have seen. They are therefore mixed with one
+Gaussian as wide as all targets, whose weight is that of one row among n + 1.
 """
 
 import inspect

@@ -133,7 +133,7 @@ def are_points(folds):
 
 
 def error_law(folds, tests, y, weights=None, without=None):
-    """The law of a point regressor's errors, perhaps without those of the rows that it judges.
+    """The distribution of a point regressor's errors, optionally without those of one fold.
 
     Parameters
     ----------
