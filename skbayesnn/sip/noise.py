@@ -66,7 +66,7 @@ def variance_of(noise):
 
 
 def scales_of(noise, log_precisions=TRAINING):
-    """The law of some parameters.
+    """The noise model with some parameters.
 
     Parameters
     ----------

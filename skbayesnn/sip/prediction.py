@@ -106,7 +106,7 @@ class Predictor:
         return np.concatenate([m.T for m, _ in blocks]), np.concatenate([v for _, v in blocks])
 
     def mixture(self, X):
-        """The law of targets at rows.
+        """Predictive distribution of the targets at rows.
 
         Parameters
         ----------
@@ -124,7 +124,7 @@ class Predictor:
         )
 
     def log_densities(self, X, y, noise):
-        """Log densities of targets under laws that differ in their noise.
+        """Log densities of targets under distributions that differ in their noise.
 
         With a factor of one that of :meth:`mixture`, to rounding, in a third of the time: training
         asks for it again and again. At a row all draws that share a noise variance and a scale

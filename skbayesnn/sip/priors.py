@@ -69,7 +69,7 @@ class Prior:
     keeps_networks : bool
         Whether the noise of the networks stays the same.
     hyper_scales : ndarray of shape (n_parameters,)
-        After ``start``, standard deviations of a normal law of the parameters, of mean zero;
+        After ``start``, standard deviations of a normal prior of the parameters, of mean zero;
         infinite where a parameter has none.
     """
 

@@ -11,10 +11,10 @@ held-out rows of all networks of a pool together determine four things.
    for the means m_g of the process and m_n of the network. The pull r minimises the mean absolute
    error.
 
-2. The width. If all processes find no noise, they are too wide: they predict a function better than
-   they say if it is smoother than draws of a process with squared exponential covariance. Their
-   variance then has a factor of at most one, which maximises the likelihood of the rows with a
-   standard normal prior on its logarithm.
+2. The width. If all processes find no noise, they are too wide: if a function is smoother than
+   draws of a process with squared exponential covariance, it is predicted with smaller errors than
+   the variance claims. The variance is then multiplied by a factor of at most one, which maximises
+   the likelihood of the rows with a standard normal prior on its logarithm.
 
 3. The weight. The density of row i under the pool of the two is
 
@@ -46,17 +46,17 @@ PULLS = np.linspace(0.0, 1.0, 21)
 LOG_FACTOR_STEP, LEAST_LOG_FACTOR = 0.25, -8.0
 """Of the search of the width."""
 FARTHEST = 8.0
-"""Deviations from what is predicted for them, beyond which held-out rows are outliers: a process
-follows every row that it is given."""
+"""Standard deviations from its prediction beyond which a held-out row is an outlier: a process
+would follow it if it were given the row."""
 
 
 def log_chances(log_densities, other_log_densities, weights):
-    """Logs of the chances of each of ``PARTS`` of the second of two laws, given rows.
+    """Log likelihoods of each of ``PARTS``, the weight of the second of two distributions.
 
     Parameters
     ----------
     log_densities, other_log_densities : ndarray of shape (n,)
-        Of the rows under the two laws.
+        Of the rows under the two distributions.
     weights : ndarray of shape (n,)
         How many rows each row stands for.
 
@@ -96,7 +96,7 @@ def expected_part(logs):
 
 
 class HeldOut(NamedTuple):
-    """Rows of one target that a network and a process were not told of, and what they said.
+    """Held-out rows of one target, with the predictions of a network and of a process.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class HeldOut(NamedTuple):
         return self.weights @ np.abs(self.targets - self.mean(pull))
 
     def judged(self, pull, factor):
-        """Log densities under the law of the process, moved."""
+        """Log densities under the moved distribution of the process."""
         return moved(self.law, self.mean(pull), np.sqrt(factor)).logpdf(self.targets)
 
 
@@ -259,7 +259,7 @@ class ProcessBeside:
             each.candidates = None
 
     def law(self, X, means, target=0):
-        """The law of the process, moved.
+        """The moved distribution of the process.
 
         Parameters
         ----------
@@ -297,7 +297,7 @@ class ProcessBeside:
 
 
 def pooled(networks, beside, inputs, target=0):
-    """The law of networks, pooled with those of the processes beside them.
+    """The predictive distributions of networks, pooled with those of their processes.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ NO_NOISE = -18.0
 ROWS_AT_ONCE = 1000
 """Rows of which functions are drawn jointly."""
 ROUNDS = 2
-"""Of rows left out, and what the law of the noise makes of them."""
+"""Of leaving rows out, and of what the noise model makes of them."""
 
 
 def at_most(data, most, generator):
@@ -176,7 +176,7 @@ class GaussianProcess:
         return self.known
 
     def __call__(self, X):
-        """The law of the targets at these inputs.
+        """Predictive distribution of the targets at these inputs.
 
         Parameters
         ----------

@@ -12,7 +12,7 @@ the variance of the function,
 
 Each length scale needs only one eigendecomposition of W^(1/2) C W^(1/2), which serves all r. Rows
 near each other say little about how large a function becomes elsewhere, so a tenth of the
-probability has 25 times the variance of the function. Not in the paper.
+probability has 25 times the variance of the function. Not in the papers.
 """
 
 import numpy as np
@@ -29,19 +29,19 @@ LENGTHS = np.geomspace(0.1, 10.0, 13)
 NOISES = np.geomspace(1e-7, 10.0, 17)
 """The ratio r."""
 LEAST_ERROR = 1e-3
-"""Of each target, in standard deviations of all: where there is no noise, rows of the analytic
-functions that these are would else say that the variance is tiny."""
+"""Of each target, in standard deviations of all. Without it, rows without noise would make the
+variance tiny, because draws of such a process are analytic functions."""
 LEAST_PROBABILITY = 1e-3
-"""Settings of less, beside that of the best, are left out."""
+"""Hyperparameters that are less probable than this fraction of the best are left out."""
 SWITCH = 0.1
-"""Distance from the rows, in excess of that between them and over their spread, where this law has
-a probability of 1 − 1/e."""
+"""Distance from the rows, in excess of that between them and over their spread, where these
+processes have a weight of 1 − 1/e."""
 SHARES, FACTORS = np.array([0.9, 0.1]), np.array([1.0, 25.0])
-"""Parts of the law, and what the variance of the function is multiplied by in them."""
+"""Weights of two components, and factors of the variance of the function in them."""
 
 
 class SmoothLaw:
-    """Gaussian processes with the targets, averaged over their settings.
+    """Gaussian processes given the targets, averaged over their hyperparameters.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ class SmoothLaw:
         return total + 0.5 * np.log(self.weights)[:, None] - np.log(self.scale)
 
     def __call__(self, X):
-        """The law as Gaussians.
+        """The predictive distribution as a mixture of Gaussians.
 
         Parameters
         ----------
@@ -212,7 +212,7 @@ class Unseen:
         self.law = SmoothLaw(self.novelty.rows, told[:, :-1], told[:, -1])
 
     def __call__(self, X):
-        """How probable it is that no row tells of these, and what the law is then.
+        """The weight of the predictions away from the rows, and these predictions.
 
         Parameters
         ----------
@@ -230,7 +230,9 @@ class Unseen:
 
 
 def draws_where_unseen(draws, chance, gaussians, generator):
-    """Replace draws by draws of the other law, each with its chance, independent between rows.
+    """Replace draws by draws of the prediction away from the rows, each with its probability.
+
+    Draws are independent between rows.
 
     Parameters
     ----------
@@ -255,7 +257,7 @@ def draws_where_unseen(draws, chance, gaussians, generator):
 
 
 def where_unseen(known, chance, gaussians, target=0):
-    """A law, and with some probability another.
+    """The prediction of a model, mixed with that away from the rows.
 
     Parameters
     ----------
@@ -273,7 +275,7 @@ def where_unseen(known, chance, gaussians, target=0):
     if gaussians is None:
         return known
     weights, *moments = gaussians
-    # Rows without another law get a probability of 0 for their own Gaussians once more.
+    # Rows near others get their own Gaussians once more, with weight 0.
     other = [
         np.repeat(part[:, :1], len(weights), axis=1) for part in (known.means, known.variances)
     ]
