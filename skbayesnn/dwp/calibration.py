@@ -102,16 +102,14 @@ def best_calibration(log_p, Y, weights):
     def best(label_noise):
         return minimize_scalar(loss, bounds=LOG_TEMPERATURES, args=(label_noise,), method="bounded")
 
-    def profile(label_noise):
-        return best(label_noise).fun
-
-    mode = minimize_scalar(profile, bounds=(0.0, 1.0), method="bounded")
-    if profile(0.0) > mode.fun + LEAST_GAIN:
-        limit = mode.fun + STANDARD_ERROR
-        label_noise = brentq(lambda e: profile(e) - limit, 0.0, mode.x, xtol=1e-5)
+    noisy = minimize_scalar(lambda e: best(e).fun, bounds=(0.0, 1.0), method="bounded")
+    plain = best(0.0)
+    if plain.fun > noisy.fun + LEAST_GAIN:
+        limit = noisy.fun + STANDARD_ERROR
+        label_noise = brentq(lambda e: best(e).fun - limit, 0.0, noisy.x, xtol=1e-5)
         return float(np.exp(best(label_noise).x)), float(label_noise)
-    limit = profile(0.0) + STANDARD_ERROR
+    limit = plain.fun + STANDARD_ERROR
     if loss(0.0, 0.0) <= limit:
         return 1.0, 0.0
-    ends = sorted((0.0, best(0.0).x))
+    ends = sorted((0.0, plain.x))
     return float(np.exp(brentq(lambda t: loss(t, 0.0) - limit, *ends))), 0.0

@@ -98,9 +98,7 @@ class Predictions:
         if self.temperature != 1.0:
             with np.errstate(divide="ignore"):  # a class may have probability zero
                 p = softmax(np.log(p) / self.temperature, axis=1)
-        if self.label_noise > 0.0:
-            p = with_label_noise(p, self.label_noise)
-        return p
+        return with_label_noise(p, self.label_noise)
 
     def class_probabilities(self, output, X, workers=ALONE):
         """Class probabilities of ``output`` at standardised rows, before calibration."""

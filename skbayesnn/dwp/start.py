@@ -99,8 +99,8 @@ def fit_gaussian_process(X, Y, weights, generator):
             best = found
     rows = X[racing], Y[racing], weights[racing]
     few = few_inputs(*rows, _LEAST_LOG_NOISE, int(FEW * n_inputs))
-    for start in (few.among(n_inputs) if few.inputs else None, fast_along_one(*rows)):
-        found = None if start is None else search_from(start, racing)
+    for start in (*few.starts(n_inputs), *fast_along_one(*rows)):
+        found = search_from(start, racing)
         if leads(found):
             best = found
     if n > _RACE_ROWS:

@@ -59,11 +59,16 @@ class FewInputs(NamedTuple):
     inputs: list
     settings: np.ndarray
 
-    def among(self, n_inputs):
-        """Settings of all inputs, where a search can start: the others' are the most probable."""
+    def starts(self, n_inputs):
+        """Settings of all inputs, where a search can start: a list of one, or of none.
+
+        The length scales of the other inputs are the most probable ones a priori.
+        """
+        if not self.inputs:
+            return []
         lengths = np.full(n_inputs, np.log(n_inputs))
         lengths[self.inputs] = self.settings[:-2]
-        return np.concatenate([lengths, self.settings[-2:]])
+        return [np.concatenate([lengths, self.settings[-2:]])]
 
 
 def log_choices(n_inputs, n_chosen):
@@ -231,16 +236,16 @@ def fast_along_one(X, Y, weights):
 
     Returns
     -------
-    settings : ndarray of shape (n_inputs + 2,) or None
-        None where covariances are singular.
+    starts : list of ndarray of shape (n_inputs + 2,)
+        One, or none where covariances are singular.
     """
     n_inputs = X.shape[1]
     known = X, Y, weights, [], np.array([0.0, LOG_NOISE])
     best, _ = _best(known, FAST_LOG_LENGTHS, [(j,) for j in range(n_inputs)])
     if best is None:
-        return None
+        return []
     inputs, log_length = best
-    return FewInputs(list(inputs), np.array([log_length, *FAST_HEIGHT_AND_NOISE])).among(n_inputs)
+    return FewInputs(list(inputs), np.array([log_length, *FAST_HEIGHT_AND_NOISE])).starts(n_inputs)
 
 
 def _best(known, lengths, candidates):

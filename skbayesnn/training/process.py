@@ -59,8 +59,8 @@ def race(X, Y, weights, least_log_noise, starts=()):
     weights : ndarray of shape (n,)
     least_log_noise : float
         Bound of the log of the noise variance.
-    starts : list of ndarray of shape (n_inputs + 2,) or None, default=()
-        Further ones; None stands for none.
+    starts : list of ndarray of shape (n_inputs + 2,), default=()
+        Further ones.
 
     Returns
     -------
@@ -72,7 +72,6 @@ def race(X, Y, weights, least_log_noise, starts=()):
         The covariance is singular wherever the search could start.
     """
     starts = [*(start_of(X.shape[1], *start) for start in STARTS), *starts]
-    starts = [each for each in starts if each is not None]
     found = [search(each, X, Y, weights, RACE_ITERATIONS, least_log_noise) for each in starts]
     found = [each for each in found if each is not None]
     if not found:
@@ -143,7 +142,7 @@ class GaussianProcess:
         X, z, weights = data
         rows = X, z[:, None], weights
         few = few_inputs(*rows, LEAST_LOG_NOISE)
-        starts = [few.among(self.n_candidates) if few.inputs else None, fast_along_one(*rows)]
+        starts = [*few.starts(self.n_candidates), *fast_along_one(*rows)]
         return few, race(*rows, LEAST_LOG_NOISE, starts)
 
     def _search(self, start, data, max_iter):

@@ -56,12 +56,10 @@ def indicator_lengths(X, codes, weights, generator):
     location, scale = location_and_scale(Y, "y", weights)
     data = X, (Y - location) / scale, weights
     some = at_most(data, RACE_ROWS, generator)
-    start = race(*some, LEAST_LOG_NOISE, [fast_along_one(*some)])
+    start = race(*some, LEAST_LOG_NOISE, fast_along_one(*some))
     best = search(start, *data, ITERATIONS, LEAST_LOG_NOISE)
-    starts = [start if best is None else best.x]
     few = few_inputs(*some, LEAST_LOG_NOISE, int(FEW * n_inputs))
-    if few.inputs:
-        starts.append(few.among(n_inputs))
+    starts = [start if best is None else best.x, *few.starts(n_inputs)]
     return [start[:-2] for start in starts]
 
 

@@ -63,7 +63,7 @@ def test_a_weight_is_a_number_of_equal_rows(rng):
 
 def test_the_prior_is_that_of_the_candidates(rng):
     settings = rng.normal(size=5)
-    among = FewInputs([3, 7, 8], settings).among(20)
+    (among,) = FewInputs([3, 7, 8], settings).starts(20)
     # At the others' most probable length scale they cost nothing.
     assert settings_prior(among, 20)[0] == pytest.approx(settings_prior(settings, 3, 20)[0])
     np.testing.assert_array_equal(among[[3, 7, 8, 20, 21]], settings)
@@ -113,7 +113,7 @@ def test_a_fast_oscillation_along_one_of_four_inputs(seed):
     z = np.sin(20 * np.pi * X[:, 2] / np.sqrt(3)) + 0.2 * rng.normal(size=200)
     z = ((z - z.mean()) / z.std())[:, None]
     rows = X, z, np.ones(200)
-    start = fast_along_one(*rows)
+    (start,) = fast_along_one(*rows)
     assert np.argmin(start[:4]) == 2
     found = search(start, *rows, 40, LEAST_LOG_NOISE)
     other = search(start_of(4, 1.0, 0.1), *rows, 40, LEAST_LOG_NOISE)
@@ -207,7 +207,7 @@ def test_a_singular_covariance_ends_the_search(monkeypatch, rng):
     monkeypatch.setattr(module.np.linalg, "cholesky", fails)
     rows = X, X[:, :1], np.ones(10)
     assert few_inputs(*rows, LEAST_LOG_NOISE).inputs == []
-    assert fast_along_one(*rows) is None
+    assert fast_along_one(*rows) == []
 
 
 def test_the_law_of_the_noise_is_learned_with_the_prior_of_all_inputs(monkeypatch):

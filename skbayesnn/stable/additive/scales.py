@@ -283,6 +283,7 @@ def fit_gaussian_limits(X, y, weights, rng, may_be_rough=True):
         start = np.concatenate([lengths, nus, [0.0, -2.0]])
         found.append(_search(alike, start, bounds, _MAX_ITERATIONS))
     found.sort(key=lambda search: search.fun)
+    # A child: what the chains draw does not depend on whether rows are selected.
     for start in _further_starts(X, y, weights, rng.spawn(1)[0]):
         first = _search(alike, start, bounds, _FIRST_ITERATIONS)
         if first.fun < found[0].fun:
@@ -313,9 +314,9 @@ def _further_starts(X, y, weights, rng):
     p, rows = X.shape[1], some_rows(len(y), _SELECTION_ROWS, rng)
     rows = X[rows], y[rows, None], weights[rows]
     few = few_inputs(*rows, _LOG_VARIANCE_BOUNDS[0], int(FEW * p))
-    starts = few.among(p) if few.inputs else None, fast_along_one(*rows)
     nus = np.full(p, -1.0 - log_crowd(p))
-    return [np.concatenate([-each[:p], nus, each[p:]]) for each in starts if each is not None]
+    starts = *few.starts(p), *fast_along_one(*rows)
+    return [np.concatenate([-each[:p], nus, each[p:]]) for each in starts]
 
 
 def _rounded(parameters, p):
