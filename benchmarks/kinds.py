@@ -7,7 +7,7 @@ lasso) have R² alone. With ``--classes`` the targets are cut at their median, a
 losses, beside SVC, forest, boosted trees and logistic regression. Test tables have 1000 rows.
 
     python benchmarks/kinds.py --rows 200 --seed 0
-    python benchmarks/kinds.py --rows 150 --seed 0 1 2 3 --kinds together --models DeepWishart StableNN forest
+    python benchmarks/kinds.py --rows 150 --seed 0 1 --kinds together --models DeepWishart forest
 """
 
 import argparse
