@@ -247,7 +247,7 @@ class DeepWishartRegressor(
 
     Student-t noise is y − f(x) = σ(x) (a + b v + √v z), where z is standard normal and 1/v is a
     Gamma variable of mean one, whose shape and rate are half the degrees of freedom. In predictions
-    v takes fifteen values, and one more Gaussian with five times the standard deviation has a
+    v takes twenty values, and one more Gaussian with five times the standard deviation has a
     weight of 1 / (n + 1), because n rows without a surprise do not exclude one. Given v, each row
     has Gaussian noise with its own variance, so training and conditioning use weighted rows. Up to
     1500 rows, the start of training alternates between the noise distribution and a Gaussian

@@ -27,7 +27,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from skbayesnn.dwp.noise import MOST_GROUPS, fewer
-from skbayesnn.numerics.student_t import LEVELS, student_variances
+from skbayesnn.numerics.student_t import MASSES, student_variances
 
 NO_NOISE = -14.0
 """If the log noise variance of standardised targets is below this, no noise was found. Without
@@ -35,17 +35,11 @@ noise, the search for the start of training ends at −16."""
 DEGREES = 5.0
 
 
-def _values(levels):
-    """Values of v and their probabilities: the distribution of 1/v, divided at these levels."""
-    return student_variances(DEGREES, 0.5 * (levels[1:] + levels[:-1])), np.diff(levels)
-
-
-VARIANCES, MASSES = _values(np.concatenate([[0.0], np.geomspace(1e-8, 1e-5, 4), LEVELS[1:]]))
-"""Values of v and their probabilities. The lowest levels are so small that the tails are those of a
-Student-t distribution up to errors of a hundred standard deviations."""
-FEW_VARIANCES, FEW_MASSES = _values(
-    np.array([0.0, 1e-8, 1e-6, 1e-4, 0.001, 0.01, 0.06, 0.25, 0.6, 1.0])
-)
+VARIANCES = student_variances(DEGREES)
+"""Values of v; their probabilities are ``MASSES``."""
+_FEW_LEVELS = np.array([0.0, 1e-8, 1e-6, 1e-4, 0.001, 0.01, 0.06, 0.25, 0.6, 1.0])
+FEW_VARIANCES = student_variances(DEGREES, 0.5 * (_FEW_LEVELS[1:] + _FEW_LEVELS[:-1]))
+FEW_MASSES = np.diff(_FEW_LEVELS)
 FEW_VARIANCES /= FEW_MASSES @ FEW_VARIANCES
 """Values of v, scaled to mean one, if v does not multiply the noise; fewer are enough there."""
 LEAST_LOG_FACTOR, LOG_FACTOR_STEP = -16.0, 1.0

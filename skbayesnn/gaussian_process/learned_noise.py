@@ -10,7 +10,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import minimize
 
-from skbayesnn.gaussian_process.noise import Features, NoiseLaw, gaussians_of, posterior_of
+from skbayesnn.gaussian_process.noise import (
+    MOST_SKEWED,
+    Features,
+    NoiseLaw,
+    gaussians_of,
+    posterior_of,
+    shifts_of,
+)
 from skbayesnn.numerics.rounding import rounding_variance
 from skbayesnn.numerics.student_t import student_variances
 
@@ -48,7 +55,7 @@ def loss_and_gradient(theta, design, floor, v, surprise, ridge, gaps, spreads, w
         Slopes of the log variance, a and b.
     design : ndarray of shape (n, n_features)
     floor : float
-    v : ndarray of shape (15,)
+    v : ndarray of shape (20,)
     surprise : tuple of two floats
     ridge : ndarray of shape (n_features + 2,)
         Precisions of the normal prior; where it is infinite the parameter is not moved.
@@ -64,7 +71,7 @@ def loss_and_gradient(theta, design, floor, v, surprise, ridge, gaps, spreads, w
     free = np.isfinite(ridge)
     own = np.exp(np.clip(design @ theta[:-2], *LOG_VARIANCES))
     squares = floor + own
-    shifts = theta[-2] + theta[-1] * v
+    shifts = shifts_of(v, *theta[-2:])
     given = gaussians_of(squares, v, shifts, surprise)
     logs, posterior, residuals, totals = posterior_of(gaps, spreads, *given)
     pulls = (posterior * residuals / totals)[:, :-1]
@@ -72,7 +79,7 @@ def loss_and_gradient(theta, design, floor, v, surprise, ridge, gaps, spreads, w
     widths = 0.5 * posterior[:, :-1] * (ratios**2 - 1.0 / totals[:, :-1])
     std = np.sqrt(squares)
     d_squares = widths @ v + 0.5 / std * (pulls @ shifts)
-    d_shift, d_skew = std * pulls.sum(axis=1), std * (pulls @ v)
+    d_shift, d_skew = std * pulls.sum(axis=1), std * (pulls @ np.minimum(v, MOST_SKEWED))
     slopes = design.T @ (weights * d_squares * own)
     gradient = -np.concatenate([slopes, [weights @ d_shift, weights @ d_skew]])
     prior = np.where(free, ridge, 0.0) * theta
@@ -142,7 +149,7 @@ class _Rows:
             own = self.fitted(shape, ~other, MORE_ITERATIONS)[0]
             design, floor, v, surprise = self._given(own, other)
             squares = floor + np.exp(np.clip(design @ own.theta[:-2], *LOG_VARIANCES))
-            given = gaussians_of(squares, v, own.theta[-2] + own.theta[-1] * v, surprise)
+            given = gaussians_of(squares, v, shifts_of(v, *own.theta[-2:]), surprise)
             logs[other] = posterior_of(gaps[other], spreads[other], *given)[0]
         return logs
 

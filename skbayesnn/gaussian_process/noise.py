@@ -2,17 +2,18 @@
 
 What a function f(x) leaves of a target is
 
-    y − f(x) = σ(x) (a + b v + √v z),    z ~ N(0, 1),    1/v ~ Gamma(κ/2, rate κ/2),
+    y − f(x) = σ(x) (a + b min(v, c) + √v z),    z ~ N(0, 1),    1/v ~ Gamma(κ/2, rate κ/2),
 
 Student's t with κ degrees of freedom, shifted and skewed by a and b (the generalised hyperbolic
-skew t; b = 0 is symmetric). The variance σ²(x) is the exponential of a linear function of the
+skew t, but for c = 1000: its mean and variance would be infinite for small κ; b = 0 is symmetric).
+The variance σ²(x) is the exponential of a linear function of the
 inputs, the predicted mean, and the squares of all these, above a floor. Given v everything is
 Gaussian. So a law is a mixture of a few Gaussians, one for each of some values of v
 (:mod:`skbayesnn.numerics.student_t`), and a row with such noise is, in expectation over v given its
 residual, one with Gaussian noise of its own variance around a target of its own:
 
     E[(y − f − σ (a + b v))² / (σ² v)] = E[1/v] (y* − f)² / σ² + constant,
-    y* = y − σ (a + b / E[1/v]).
+    y* = y − σ (a + b / E[1/v])    for v below c.
 """
 
 from dataclasses import dataclass, replace
@@ -23,6 +24,9 @@ from scipy.optimize import minimize_scalar
 from skbayesnn._validation import location_and_scale
 from skbayesnn.gaussian_process.evidence import LOG_2PI
 from skbayesnn.numerics.student_t import MASSES, student_variances
+
+MOST_SKEWED = 1000.0
+"""c."""
 
 
 @dataclass(frozen=True)
@@ -117,11 +121,12 @@ class NoiseLaw:
 
         Returns
         -------
-        chances : ndarray of shape (16,)
-        shifts, variances : ndarray of shape (n, 16)
+        chances : ndarray of shape (21,)
+        shifts, variances : ndarray of shape (n, 21)
         """
         v = student_variances(self.degrees)
-        return gaussians_of(self.variances(X, means), v, self.shift + self.skew * v, self.surprise)
+        shifts = shifts_of(v, self.shift, self.skew)
+        return gaussians_of(self.variances(X, means), v, shifts, self.surprise)
 
     def sample(self, X, means, n_samples, generator):
         """Independent draws of the noise, (n, n_samples); parameters as above."""
@@ -180,6 +185,11 @@ class NoiseLaw:
     def log_densities(self, X, y, means, spreads):
         """Log density of targets where the function is Gaussian; parameters as above."""
         return posterior_of(y - means, spreads, *self.gaussians(X, means))[0]
+
+
+def shifts_of(v, shift, skew):
+    """Means a + b min(v, c) of the standardised noise given v."""
+    return shift + skew * np.minimum(v, MOST_SKEWED)
 
 
 def gaussians_of(squares, v, shifts, surprise):
