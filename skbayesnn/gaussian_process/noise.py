@@ -5,7 +5,7 @@ What a function f(x) leaves of a target is
     y − f(x) = σ(x) (a + b min(v, c) + √v z),    z ~ N(0, 1),    1/v ~ Gamma(κ/2, rate κ/2),
 
 Student's t with κ degrees of freedom, shifted and skewed by a and b (the generalised hyperbolic
-skew t, but for c = 1000: its mean and variance would be infinite for small κ; b = 0 is symmetric).
+skew t, but for c = 100: its mean and variance would be infinite for small κ; b = 0 is symmetric).
 The variance σ²(x) is the exponential of a linear function of the
 inputs, the predicted mean, and the squares of all these, above a floor. Given v everything is
 Gaussian. So a law is a mixture of a few Gaussians, one for each of some values of v
@@ -25,7 +25,7 @@ from skbayesnn._validation import location_and_scale
 from skbayesnn.gaussian_process.evidence import LOG_2PI
 from skbayesnn.numerics.student_t import MASSES, student_variances
 
-MOST_SKEWED = 1000.0
+MOST_SKEWED = 100.0
 """c."""
 
 

@@ -8,9 +8,8 @@ piece represents it.
 import numpy as np
 from scipy.special import gammaincinv
 
-LEVELS = np.concatenate(
-    [[0.0, 1e-13, 1e-10, 1e-8, 1e-6, 1e-5], np.geomspace(1e-4, 0.1, 8), np.linspace(0.1, 1.0, 8)[1:]]
-)
+LOWEST = [0.0, 1e-13, 1e-10, 1e-8, 1e-6, 1e-5]
+LEVELS = np.concatenate([LOWEST, np.geomspace(1e-4, 0.1, 8), np.linspace(0.1, 1.0, 8)[1:]])
 """Quantile levels at which it is cut; finer where p is low, which makes the tails."""
 MASSES, MIDDLES = np.diff(LEVELS), 0.5 * (LEVELS[1:] + LEVELS[:-1])
 N_HALVES = 10

@@ -24,8 +24,9 @@ held-out rows of all networks of a pool together determine four things.
    is the posterior mean of v under a uniform prior.
 
 4. The inputs. If few inputs matter, there is one process of those and one of all inputs
-   (:func:`skbayesnn.training.process.processes`). The one with the larger likelihood of the rows,
-   averaged over the uniform prior of v, is taken.
+   (:func:`skbayesnn.training.process.processes`). If inputs have heavy tails, there are such
+   processes of their normal scores, and of the inputs as they are. The one with the largest
+   likelihood of the rows, averaged over the uniform prior of v, is taken.
 
 Then the process is given all rows. Not in the papers.
 """
@@ -37,6 +38,7 @@ from scipy.linalg import LinAlgError
 from scipy.special import logsumexp
 
 from skbayesnn.predictive import PredictiveMixture, linear_pool, moved
+from skbayesnn.training.normal_scores import HeavyScores, heavy_columns, unchanged
 from skbayesnn.training.process import processes
 
 PARTS = (np.arange(100) + 0.5) / 100
@@ -174,7 +176,7 @@ class ProcessBeside:
     Parameters
     ----------
     X : ndarray of shape (n, n_inputs)
-        Of about unit scale.
+        Standardised.
     targets : ndarray of shape (n, n_targets)
     weights : ndarray of shape (n,)
         How many rows each row stands for.
@@ -193,8 +195,9 @@ class ProcessBeside:
         How far the mean of the process is moved to that of the network, from 0 to 1.
     factors : ndarray of shape (n_targets,)
         On the variance of the process.
-    candidates : list of (list of (GaussianProcess, HeldOut)) or None
-        Of each target, until networks agree: of all inputs and, where there is one, of few.
+    candidates : list of (list of list of (GaussianProcess, HeldOut)) or None
+        Of each target and scaling of the inputs, until networks agree: of all inputs and, where
+        there is one, of few.
     """
 
     def __init__(self, X, targets, weights, rows, other, known, generator):
@@ -202,22 +205,30 @@ class ProcessBeside:
         self.parts, self.pulls = np.zeros(n_targets), np.zeros(n_targets)
         self.factors = np.ones(n_targets)
         self.processes, self.candidates = [None] * n_targets, [[] for _ in range(n_targets)]
+        heavy = heavy_columns(X, weights)
+        scalings = [HeavyScores(X, weights, heavy), unchanged] if heavy.size else [unchanged]
         for t, (column, network) in enumerate(zip(targets.T, known, strict=True)):
-            try:
-                found = processes(X[rows], column[rows], weights[rows], generator)
-                laws = [process(X[other]) for process in found]
-            except LinAlgError:
-                continue  # the network is left alone
             told = column[other]
             judged = network.logpdf(told), network.mean()
-            for process, law in zip(found, laws, strict=True):
-                held = HeldOut(told, weights[other], *judged, law)
-                if not (np.isfinite(law.logpdf(told)).all() and np.isfinite(judged[0]).all()):
-                    break
-                far = np.abs(told - law.mean()) > FARTHEST * law.std()
-                given = np.concatenate([rows, other[~far]])
-                process.give(X[given], column[given], weights[given], generator)
-                self.candidates[t].append((process, held))
+            if not np.isfinite(judged[0]).all():
+                continue
+            for scaling in scalings:
+                pairs = []
+                try:
+                    found = processes(X[rows], column[rows], weights[rows], generator, scaling)
+                    laws = [process(X[other]) for process in found]
+                except LinAlgError:
+                    continue  # without any scaling, the network is left alone
+                for process, law in zip(found, laws, strict=True):
+                    held = HeldOut(told, weights[other], *judged, law)
+                    if not np.isfinite(law.logpdf(told)).all():
+                        break
+                    far = np.abs(told - law.mean()) > FARTHEST * law.std()
+                    given = np.concatenate([rows, other[~far]])
+                    process.give(X[given], column[given], weights[given], generator)
+                    pairs.append((process, held))
+                if pairs:
+                    self.candidates[t].append(pairs)
             if self.candidates[t]:
                 self._follow(t, [self])
 
@@ -227,20 +238,22 @@ class ProcessBeside:
         best = -np.inf
         several_of = [each.candidates[target] for each in several]
         for i in range(max(map(len, several_of))):
-            found, held = zip(*(pairs[: i + 1][-1] for pairs in several_of), strict=True)
-            pull = best_pull(held)
-            exact = all(process.without_noise for process in found)
-            factor = best_factor(held, pull) if exact else 1.0
-            logs = sum(
-                log_chances(each.log_densities, each.judged(pull, factor), each.weights)
-                for each in held
-            )
-            if logsumexp(logs) > best:
-                best, part = logsumexp(logs), expected_part(logs)
-                for each, process in zip(several, found, strict=True):
-                    each.processes[target] = process
-                    each.pulls[target], each.factors[target] = pull, factor
-                    each.parts[target] = part
+            of_scaling = [scalings[: i + 1][-1] for scalings in several_of]
+            for k in range(max(map(len, of_scaling))):
+                found, held = zip(*(pairs[: k + 1][-1] for pairs in of_scaling), strict=True)
+                pull = best_pull(held)
+                exact = all(process.without_noise for process in found)
+                factor = best_factor(held, pull) if exact else 1.0
+                logs = sum(
+                    log_chances(each.log_densities, each.judged(pull, factor), each.weights)
+                    for each in held
+                )
+                if logsumexp(logs) > best:
+                    best, part = logsumexp(logs), expected_part(logs)
+                    for each, process in zip(several, found, strict=True):
+                        each.processes[target] = process
+                        each.pulls[target], each.factors[target] = pull, factor
+                        each.parts[target] = part
 
     @staticmethod
     def agree(several):

@@ -19,6 +19,7 @@ from skbayesnn.gaussian_process.factors import cholesky
 from skbayesnn.gaussian_process.few_inputs import FEW, fast_along_one, few_inputs
 from skbayesnn.gaussian_process.stand_ins import seen_through, start_with_law, with_noise
 from skbayesnn.predictive import PredictiveMixture
+from skbayesnn.training.normal_scores import unchanged
 
 SEARCH_ROWS, RACE_ROWS, MOST_ROWS = 400, 200, 2000
 """Rows by which length scales and noise are learned, by which starts race before that, and that the
@@ -93,6 +94,8 @@ class GaussianProcess:
         Chooses rows where there are too many.
     few : FewInputs, optional
         The process is one of these inputs alone; by default it is one of all.
+    scaling : callable, optional
+        Replaces inputs by those that the process is one of; by default they are unchanged.
 
     Attributes
     ----------
@@ -121,11 +124,11 @@ class GaussianProcess:
     array([0.84])
     """
 
-    def __init__(self, X, targets, weights, generator, few=None):
+    def __init__(self, X, targets, weights, generator, few=None, scaling=unchanged):
         self.location, self.scale = map(float, location_and_scale(targets, "y", weights))
         self.n_candidates = X.shape[1]
-        self.inputs = slice(None) if few is None else few.inputs
-        data = X[:, self.inputs], (targets - self.location) / self.scale, weights
+        self.inputs, self.scaling = slice(None) if few is None else few.inputs, scaling
+        data = self._inputs_of(X), (targets - self.location) / self.scale, weights
         some = at_most(data, SEARCH_ROWS, generator)
         self.few, start = self._race(some, generator) if few is None else (few, few.settings)
         best = self._search(start, some, ITERATIONS)
@@ -135,6 +138,9 @@ class GaussianProcess:
             *some, rows, start, LEAST_LOG_NOISE, gaussian=True, n_candidates=self.n_candidates
         )
         self.give(X, targets, weights, generator)
+
+    def _inputs_of(self, X):
+        return self.scaling(X)[:, self.inputs]
 
     def _race(self, data, generator):
         """Inputs that matter, and the best settings after a few steps from every start."""
@@ -151,7 +157,7 @@ class GaussianProcess:
 
     def give(self, X, targets, weights, generator):
         """Condition on these rows, with the settings as they are; parameters as at the start."""
-        data = X[:, self.inputs], (targets - self.location) / self.scale, weights
+        data = self._inputs_of(X), (targets - self.location) / self.scale, weights
         self.data, self.known = at_most(data, MOST_ROWS, generator), None
 
     @property
@@ -185,7 +191,7 @@ class GaussianProcess:
         -------
         law : PredictiveMixture
         """
-        known, X = self._process(), X[:, self.inputs]
+        known, X = self._process(), self._inputs_of(X)
         means, variances = known.predict(X)
         if self.law is None:
             noise = np.exp(self.settings[-1]) + JITTER * np.exp(self.settings[-2])
@@ -207,7 +213,7 @@ class GaussianProcess:
         -------
         draws : ndarray of shape (m, n)
         """
-        known, X, blocks = self._process(), X[:, self.inputs], []
+        known, X, blocks = self._process(), self._inputs_of(X), []
         for begin in range(0, len(X), ROWS_AT_ONCE):
             rows = X[begin : begin + ROWS_AT_ONCE]
             mean, covariance = known.joint(rows)
@@ -221,7 +227,7 @@ class GaussianProcess:
         return self.location + self.scale * np.concatenate(blocks)
 
 
-def processes(X, targets, weights, generator):
+def processes(X, targets, weights, generator, scaling=unchanged):
     """A process of all inputs and, where few of them matter, one of those alone.
 
     Parameters
@@ -230,6 +236,7 @@ def processes(X, targets, weights, generator):
         See :class:`GaussianProcess`, as for the others.
     targets, weights : ndarray of shape (n,)
     generator : numpy.random.Generator
+    scaling : callable, optional
 
     Returns
     -------
@@ -241,7 +248,7 @@ def processes(X, targets, weights, generator):
     scipy.linalg.LinAlgError
         The covariance is singular wherever the search could start.
     """
-    whole = GaussianProcess(X, targets, weights, generator)
+    whole = GaussianProcess(X, targets, weights, generator, scaling=scaling)
     if not 0 < len(whole.few.inputs) <= FEW * X.shape[1]:
         return [whole]
-    return [whole, GaussianProcess(X, targets, weights, generator, whole.few)]
+    return [whole, GaussianProcess(X, targets, weights, generator, whole.few, scaling)]

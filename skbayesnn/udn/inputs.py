@@ -1,25 +1,18 @@
 """Scaling of the inputs of a network: standardised values, normal scores, and sines and cosines.
 
-Normal scores are the normal quantiles of the ranks of a column. They are interpolated between the
-values seen in training, and extrapolated linearly beyond them, so that distant inputs stay distant.
-For few rows they would bend a smooth function by the chance spacing of the rows, and they close
-gaps in the inputs. Columns of small tables are therefore standardised, unless heavy tails would
-compress the remaining values. What a network receives levels off beyond the rows, a quarter of a
-standard deviation outside. Not in the paper.
+For few rows, normal scores (:mod:`skbayesnn.training.normal_scores`) would bend a smooth function
+by the chance spacing of the rows, and they close gaps in the inputs. Columns of small tables are
+therefore standardised, unless heavy tails would compress the remaining values. What a network
+receives levels off beyond the rows, a quarter of a standard deviation outside. Not in the paper.
 """
 
 import numpy as np
-from scipy.special import ndtri
 
 from skbayesnn._validation import location_and_scale
+from skbayesnn.training.normal_scores import NormalScores, heavy_columns
 
-MOST_KNOTS = 1000
-"""Values a column by which scores are interpolated."""
 REACH = 0.25
 """How far beyond the rows, in standard deviations, a network's lines go on."""
-HEAVY = 10.0
-"""Fourth moment of a standardised column above which it is replaced by scores: a normal law has
-three, an exponential nine."""
 MANY_ROWS = 1000
 """With as many rows or more all columns are replaced by scores."""
 
@@ -95,15 +88,18 @@ class TableScales:
 
     def __init__(self, X, weights):
         self.location, self.scale = location_and_scale(X, "X", weights)
-        fourth = np.average(((X - self.location) / self.scale) ** 4, axis=0, weights=weights)
-        self.heavy = np.flatnonzero(fourth > HEAVY)
+        self.heavy = heavy_columns(self.standardised(X), weights)
         self.scored = self.heavy if len(X) < MANY_ROWS else np.arange(X.shape[1])
         self.scores_of = NormalScores(X, weights, self.scored)
         self.low, self.high = np.full((2, X.shape[1]), [[np.inf], [-np.inf]])
         self.extend(X)
 
+    def standardised(self, X):
+        """All columns with mean zero and standard deviation one among the rows."""
+        return (X - self.location) / self.scale
+
     def _in_units(self, X, scored):
-        out = (X - self.location) / self.scale
+        out = self.standardised(X)
         out[:, scored] = self.scores_of(X, scored)
         return out
 
@@ -126,56 +122,3 @@ class TableScales:
         edge = np.clip(Z, self.low, self.high)
         beyond = Z - edge
         return edge - np.sign(beyond) * REACH * np.expm1(-np.abs(beyond) / REACH)
-
-
-class NormalScores:
-    """Learned from some rows, applied to any; scores have mean 0 and deviation 1 on the former.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-    weights : ndarray of shape (n_samples,)
-        How many rows each row stands for.
-    columns : ndarray of int or None, default=None
-        Which columns to learn; all by default.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.array([[0.0], [1.0], [10.0], [1000.0]])
-    >>> NormalScores(X, np.ones(4))(np.array([[1.0], [10.0]])).round(2).ravel()
-    array([-0.38,  0.38])
-    """
-
-    def __init__(self, X, weights, columns=None):
-        columns = range(X.shape[1]) if columns is None else columns
-        self.knots = {j: self._learn(X[:, j], weights) for j in columns}
-
-    def _learn(self, column, weights):
-        values, number = np.unique(column, return_inverse=True)
-        mass = np.bincount(number, weights)
-        scores = ndtri((np.cumsum(mass) - 0.5 * mass) / mass.sum())
-        location, scale = location_and_scale(scores, "X", mass)
-        scores = (scores - location) / scale
-        if len(values) > MOST_KNOTS:
-            some = np.linspace(0, len(values) - 1, MOST_KNOTS).round().astype(int)
-            values, scores = values[some], scores[some]
-        spread = values[-1] - values[0]
-        return values, scores, (scores[-1] - scores[0]) / spread if spread > 0 else 1.0
-
-    def __call__(self, X, columns=None):
-        """Scores of the rows of ``X``; a constant column gets its distance from the constant.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n, n_features)
-        columns : ndarray of int or None, default=None
-            Which columns to give; by default all that were learned.
-        """
-        columns = self.knots if columns is None else columns
-        out = np.empty((len(X), len(columns)))
-        for i, j in enumerate(columns):
-            values, scores, slope = self.knots[j]
-            beyond = X[:, j] - np.clip(X[:, j], values[0], values[-1])
-            out[:, i] = np.interp(X[:, j], values, scores) + slope * beyond
-        return out

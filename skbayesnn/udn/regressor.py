@@ -391,8 +391,10 @@ class UDNRegressor(
     def _set_beside(self, X, targets, weights, rows, other):
         if not self.gaussian_process or self._X_map is None or self._sees_images:
             return
-        placed, known = self._X_map.placed(X), self._own_mixtures(X[other])
-        self._process = ProcessBeside(placed, targets, weights, rows, other, known, self._split)
+        standardised, known = self._X_map.standardised(X), self._own_mixtures(X[other])
+        self._process = ProcessBeside(
+            standardised, targets, weights, rows, other, known, self._split
+        )
 
     def _agree(self, X, targets, weights):
         beside = [member._process for member in self._members() if member._process is not None]
@@ -543,11 +545,11 @@ class UDNRegressor(
         members = self._members()
         of_members = [member._own_mixtures(X) for member in members]
         beside = [member._process for member in members]
-        placed = [
-            None if member._process is None else member._X_map.placed(X) for member in members
+        standardised = [
+            None if member._process is None else member._X_map.standardised(X) for member in members
         ]
         mixtures = [
-            pooled(of_target, beside, placed, t)
+            pooled(of_target, beside, standardised, t)
             for t, of_target in enumerate(zip(*of_members, strict=True))
         ]
         unseen = self._unseen(self._placed(X))

@@ -164,12 +164,13 @@ def test_held_out_rows_choose_the_process_of_few_inputs():
     X, y, rng = linear(1)
     rows, other = np.arange(40), np.arange(40, 60)
     found = ProcessBeside(X, y[:, None], np.ones(60), rows, other, [plain(20)], rng)
-    assert len(found.candidates[0]) == 2
+    assert len(found.candidates[0][0]) == 2
     assert len(found.processes[0].settings) == 5
     new = rng.normal(size=(500, 90))
     truth = new[:, 0] - new[:, 30] + new[:, 60] + 0.3 * rng.normal(size=500)
     chosen, whole = (
-        each(new).logpdf(truth).mean() for each in (found.processes[0], found.candidates[0][0][0])
+        each(new).logpdf(truth).mean()
+        for each in (found.processes[0], found.candidates[0][0][0][0])
     )
     # The process of all inputs takes noise for a function of ninety.
     assert chosen > whole + 0.1
@@ -181,7 +182,7 @@ def test_held_out_rows_choose_all_inputs_where_few_predict_worse(monkeypatch):
     monkeypatch.setattr(of_process, "few_inputs", lambda *args: wrong)
     rows, other = np.arange(40), np.arange(40, 60)
     found = ProcessBeside(X, y[:, None], np.ones(60), rows, other, [plain(20)], rng)
-    assert len(found.candidates[0]) == 2
+    assert len(found.candidates[0][0]) == 2
     assert len(found.processes[0].settings) == 92
 
 

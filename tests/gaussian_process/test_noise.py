@@ -10,7 +10,7 @@ from skbayesnn.gaussian_process.learned_noise import (
     choose_law,
     loss_and_gradient,
 )
-from skbayesnn.gaussian_process.noise import Features, NoiseLaw
+from skbayesnn.gaussian_process.noise import MOST_SKEWED, Features, NoiseLaw
 from skbayesnn.numerics.student_t import MASSES, student_variances
 
 
@@ -30,6 +30,18 @@ def a_law(degrees=4.0, shift=0.0, skew=0.0, slopes=(-1.0,), surprise=(0.0, 1.0))
         len(slopes) == 1, np.zeros(2), np.ones(2), np.full(2, -9.0), np.full(2, 9.0)
     )
     return NoiseLaw(everything, np.array(slopes), 0.0, degrees, shift, skew, surprise)
+
+
+@pytest.mark.parametrize("degrees", [2.0, 2.5, 5.0])
+def test_mean_of_skewed_noise_is_that_of_the_capped_law(degrees):
+    """With b v in place of b min(v, c), the mean would be infinite for two degrees of freedom."""
+    law = a_law(degrees, shift=0.3, skew=-0.2, slopes=(0.0,))
+    chances, shifts, _ = law.gaussians(np.zeros((1, 1)), np.zeros(1))
+    inverse = stats.invgamma(degrees / 2, scale=degrees / 2)
+    below = quad(lambda v: v * inverse.pdf(v), 0.0, MOST_SKEWED, limit=200)[0]
+    expected = 0.3 - 0.2 * (below + MOST_SKEWED * inverse.sf(MOST_SKEWED))
+    # Each level stands for a piece of the distribution of v.
+    assert shifts[0] @ chances == pytest.approx(expected, abs=0.03)
 
 
 def test_density_is_the_integral_over_function_and_precision():

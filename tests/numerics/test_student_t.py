@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from scipy.special import logsumexp
 
-from skbayesnn.numerics.student_t import student_variances, with_tail
+from skbayesnn.numerics.student_t import MASSES, student_variances, with_tail
 
 
 @pytest.mark.parametrize("degrees", [2.0, 3.0, 7.0, np.inf])
@@ -25,3 +25,17 @@ def test_evenly_spread_levels_reach_into_the_tails(degrees, n):
     got = logsumexp(stats.norm.logpdf(far[:, None], scale=deviations), b=masses, axis=1)
     tolerance = 0.1 if n == 1000 else 0.5
     np.testing.assert_allclose(got, stats.t.logpdf(far, degrees), atol=tolerance)
+
+
+@pytest.mark.parametrize(
+    ("degrees", "farthest"), [(2.0, 1000), (4.0, 1000), (8.0, 100), (16.0, 50)]
+)
+def test_few_levels_have_the_tails_of_students_t(degrees, farthest):
+    """A row far outside has the density of Student's t, not that of the widest Gaussian."""
+    far = np.geomspace(3.0, farthest, 20)
+    deviations = np.sqrt(student_variances(degrees))
+    got = logsumexp(stats.norm.logpdf(far[:, None], scale=deviations), b=MASSES, axis=1)
+    np.testing.assert_allclose(got, stats.t.logpdf(far, degrees), rtol=0.06)
+    everywhere = np.linspace(-8.0, 8.0, 201)
+    below = stats.norm.cdf(everywhere[:, None], scale=deviations) @ MASSES
+    np.testing.assert_allclose(below, stats.t.cdf(everywhere, degrees), atol=0.0015)

@@ -19,6 +19,7 @@ from skbayesnn.training.beside import (
     log_chances,
     pooled,
 )
+from skbayesnn.training.normal_scores import HeavyScores
 
 
 def gaussian(means, std):
@@ -153,6 +154,23 @@ def test_an_outlier_among_the_held_out_rows_is_not_followed(rng):
     np.testing.assert_allclose(found(X).mean(), np.sin(2 * X[:, 0]), atol=0.2)
 
 
+@pytest.mark.parametrize("scored", [True, False])
+def test_inputs_with_heavy_tails_are_seen_in_two_ways(rng, scored):
+    """As normal scores if the function is smooth in these, and as they are if it is linear."""
+    scores = rng.normal(size=(200, 2))
+    X = np.sinh(2.0 * scores) / np.sinh(2.0 * scores).std(axis=0)
+    y = np.sin(scores[:, 0]) + scores[:, 1] if scored else X[:, 0] - X[:, 1]
+    y = y + 0.05 * rng.normal(size=200)
+    found = beside(X, y, lambda X: gaussian(np.zeros(len(X)), 1.0), rng)
+    assert found.parts[0] > 0.9
+    assert len(found.candidates[0]) == 2
+    assert isinstance(found.processes[0].scaling, HeavyScores) == scored
+    # The law is that of the inputs as the process sees them.
+    process = found.processes[0]
+    np.testing.assert_array_equal(process.data[0][:100], process.scaling(X[:100]))
+    assert np.median(np.abs(process(X).mean() - y)) < 0.1
+
+
 def test_networks_of_a_pool_agree_on_what_all_their_rows_say(rng):
     X = rng.uniform(-2, 2, size=(60, 1))
     y = np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=60)
@@ -162,7 +180,7 @@ def test_networks_of_a_pool_agree_on_what_all_their_rows_say(rng):
         rows = np.setdiff1d(np.arange(60), other)
         network = gaussian(rng.normal(size=20), 1.0)
         several.append(ProcessBeside(X, y[:, None], np.ones(60), rows, other, [network], rng))
-    held = [each.candidates[0][0][1] for each in several]
+    held = [each.candidates[0][0][0][1] for each in several]
     alone = [each.parts[0] for each in several]
     assert alone[0] != alone[1]
     pull = best_pull(held)
@@ -184,7 +202,7 @@ def test_without_noise_intervals_are_as_wide_as_errors(rng, noise):
     if noise:
         assert found.factors[0] == 1.0
     else:
-        held = found.candidates[0][0][1]
+        held = found.candidates[0][0][0][1]
         deviations = np.sqrt(found.factors[0]) * held.law.std()
         covers = np.mean(np.abs(held.targets - held.law.mean()) < 1.645 * deviations)
         assert found.factors[0] < 0.8

@@ -7,9 +7,9 @@ from scipy.stats import norm, t
 from sklearn.preprocessing import QuantileTransformer
 
 from skbayesnn.predictive import PredictiveMixture
+from skbayesnn.training.normal_scores import NormalScores
 from skbayesnn.udn import UDNRegressor
 from skbayesnn.udn.adjoints import digamma
-from skbayesnn.udn.inputs import NormalScores
 from skbayesnn.udn.likelihoods import START_SPREAD, Likelihood, log_mean
 
 LAWS = ["gaussian", "heteroscedastic", "student_t", "mixture"]

@@ -6,9 +6,10 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 from toy_tables import wave
 
+from skbayesnn.training.normal_scores import NormalScores
 from skbayesnn.training.novelty import LEVEL, MOST_ROWS, Novelty
 from skbayesnn.udn import UDNClassifier, UDNRegressor
-from skbayesnn.udn.inputs import REACH, NormalScores, TableScales
+from skbayesnn.udn.inputs import REACH, TableScales
 
 
 def test_columns_are_standardised_unless_tails_are_heavy_or_rows_many(rng):
