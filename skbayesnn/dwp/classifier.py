@@ -94,8 +94,10 @@ class DeepWishartClassifier(
         Smallest increase of the held-out score, in nats per row, that counts as an improvement.
     normalize_X : bool, default=True
         Standardise the inputs internally. A few extremes that would make all other values of a
-        column look the same are clipped, with a warning. Length scales are fitted either way. With
-        False, their prior and the steps of training are in the units of X, so X must have standard
+        column look the same are clipped, with a warning. Columns with heavy tails (a kurtosis above
+        ten) are replaced by normal scores: the normal quantiles of their ranks, interpolated
+        between rows and extrapolated linearly. Length scales are fitted either way. With False,
+        their prior and the steps of training are in the units of X, so X must have standard
         deviations of about one: 0.03 for some column at least, and 300 at most.
     n_jobs : int or None, default=None
         Number of cores to use. None means one, unless a joblib context says otherwise. The result
@@ -111,8 +113,9 @@ class DeepWishartClassifier(
         Labels, in the order of the columns of ``predict_proba``.
     length_scales_ : ndarray of shape (`n_features_in_`,)
         Length scales of the first kernel, in the units of X. They are long for inputs that do not
-        matter. With hidden layers, only their ratios are meaningful, because later layers stretch
-        distances as well.
+        matter. That of a column with heavy tails refers to its normal scores, multiplied by the
+        standard deviation of the column. With hidden layers, only their ratios are meaningful,
+        because later layers stretch distances as well.
     feature_relevance_ : ndarray of shape (`n_features_in_`,)
         Contribution of each input to the mean squared distance of two rows according to the first
         kernel, through which all layers see the inputs. The contributions sum to one.

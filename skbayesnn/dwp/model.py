@@ -315,7 +315,7 @@ class Model(Predictions):
             "feature_relevance_": squares / squares.sum(),
             "hidden_length_scales_": np.exp(p["log_lengths"] - 0.5 * p["log_heights"][:-1]),
             "signal_variance_": np.exp(p["log_heights"][-1]) * scales.y_scale**2,
-            "inducing_inputs_": p["inducing"] * scales.X_scale + scales.X_offset,
+            "inducing_inputs_": scales.original(p["inducing"]),
         }
         if self.sizes.likelihood == "softmax":
             out["temperature_"], out["label_noise_"] = self.temperature, self.label_noise

@@ -1,5 +1,8 @@
 """Standardised inputs and targets, and predictions in the units of y.
 
+For classes, inputs with heavy tails are replaced by their normal scores: where two classes meet
+rarely depends on distances among extremes. For numbers, it often does.
+
 Without standardisation, the start of training, the priors and the steps still assume numbers of
 about unit size. Training fails far from that, so such data raise an error with advice.
 """
@@ -7,6 +10,7 @@ about unit size. Training fails far from that, so such data raise an error with 
 import numpy as np
 
 from skbayesnn._validation import limits_of_extremes, location_and_scale
+from skbayesnn.training.normal_scores import HeavyScores, heavy_columns
 
 INPUT_SPREADS = 0.03, 300.0
 """Without standardisation of the inputs: limits on their standard deviations. The largest must
@@ -24,6 +28,8 @@ class InputScales:
     weights : ndarray of shape (n,)
     normalize_X : bool
         Whether inputs are standardised. Then a few extreme values are clipped.
+    scored : bool, default=False
+        Whether standardised inputs with heavy tails are replaced by their normal scores.
 
     Raises
     ------
@@ -31,8 +37,8 @@ class InputScales:
         If the inputs are not standardised and far from unit scale.
     """
 
-    def __init__(self, X, weights, normalize_X):
-        self.X_scale = np.ones(X.shape[1])
+    def __init__(self, X, weights, normalize_X, scored=False):
+        self._scores, self.X_scale = None, np.ones(X.shape[1])
         self.X_limits = (-np.inf, np.inf)
         if normalize_X:
             self.X_limits = limits_of_extremes(X, "X", weights)
@@ -50,10 +56,21 @@ class InputScales:
                     f"{varying.max():.2g}. With normalize_X=False the largest must be between "
                     f"{low:g} and {high:g}: set normalize_X=True, or multiply X by a constant."
                 )
+        if normalize_X and scored:
+            standardised = self.inputs(X)
+            heavy = heavy_columns(standardised, weights)
+            if heavy.size:
+                self._scores = HeavyScores(standardised, weights, heavy)
 
     def inputs(self, X):
-        """Standardised inputs."""
-        return (np.clip(X, *self.X_limits) - self.X_offset) / self.X_scale
+        """Standardised inputs, or scores of them."""
+        standardised = (np.clip(X, *self.X_limits) - self.X_offset) / self.X_scale
+        return standardised if self._scores is None else self._scores(standardised)
+
+    def original(self, inputs):
+        """Inputs in the units of X: the reverse of :meth:`inputs`."""
+        standardised = inputs if self._scores is None else self._scores.inverse(inputs)
+        return standardised * self.X_scale + self.X_offset
 
 
 class ClassScales(InputScales):
@@ -80,7 +97,7 @@ class ClassScales(InputScales):
     likelihood = "softmax"
 
     def __init__(self, X, codes, weights, normalize_X, n_classes):
-        super().__init__(X, weights, normalize_X)
+        super().__init__(X, weights, normalize_X, scored=True)
         self.n_classes, self.n_targets = n_classes, n_classes if n_classes > 2 else 1
         self.y_scale = 1.0
         rows = np.bincount(codes, weights, minlength=n_classes) + 0.5

@@ -60,6 +60,12 @@ class HeavyScores:
         X[:, self._columns] = self._scores(X)
         return X
 
+    def inverse(self, X):
+        """Inputs whose scores these are."""
+        X = X.copy()
+        X[:, self._columns] = self._scores.inverse(X[:, self._columns])
+        return X
+
 
 class NormalScores:
     """Learned from some rows, applied to any; scores have mean 0 and deviation 1 on the former.
@@ -111,4 +117,24 @@ class NormalScores:
             values, scores, slope = self.knots[j]
             beyond = X[:, j] - np.clip(X[:, j], values[0], values[-1])
             out[:, i] = np.interp(X[:, j], values, scores) + slope * beyond
+        return out
+
+    def inverse(self, scores):
+        """Values whose scores these are.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n, n_columns)
+            Of the columns that were learned.
+
+        Returns
+        -------
+        values : ndarray of shape (n, n_columns)
+        """
+        out = np.empty_like(scores)
+        for column, found, (values, knots, slope) in zip(
+            scores.T, out.T, self.knots.values(), strict=True
+        ):
+            beyond = column - np.clip(column, knots[0], knots[-1])
+            found[:] = np.interp(column, knots, values) + beyond / slope
         return out

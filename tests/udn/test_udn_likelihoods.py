@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp, psi
 from scipy.stats import norm, t
-from sklearn.preprocessing import QuantileTransformer
 
 from skbayesnn.predictive import PredictiveMixture
-from skbayesnn.training.normal_scores import NormalScores
 from skbayesnn.udn import UDNRegressor
 from skbayesnn.udn.adjoints import digamma
 from skbayesnn.udn.likelihoods import START_SPREAD, Likelihood, log_mean
@@ -141,26 +139,6 @@ def test_log_densities_over_depths_are_those_of_scipy(rng):
     for q in ([0.1, 0.2, 0.3, 0.4], [0.0, 0.5, 0.5, 0.0]):
         expected = logsumexp(terms, axis=0, b=np.array(q)[:, None])
         np.testing.assert_allclose(log_mean(terms, np.array(q)), expected)
-
-
-def test_normal_scores(rng):
-    X = rng.exponential(size=(400, 2)) ** 2
-    X[:, 1] = 7.0
-    scores = NormalScores(X, np.ones(400))
-    found = scores(X)
-    np.testing.assert_allclose(found[:, 0].mean(), 0, atol=1e-9)
-    np.testing.assert_allclose(found[:, 0].std(), 1)
-    np.testing.assert_array_equal(found[:, 1], 0)
-    theirs = QuantileTransformer(n_quantiles=400, output_distribution="normal").fit_transform(X)
-    inside = np.abs(theirs[:, 0]) < 2
-    assert np.corrcoef(found[inside, 0], theirs[inside, 0])[0, 1] > 0.9999
-    far = scores(np.array([[1e3, 8.0], [1e4, 8.0]]))
-    assert far[1, 0] > far[0, 0] > found[:, 0].max()
-    np.testing.assert_array_equal(far[:, 1], 1)
-    # Weights are copies.
-    weights = rng.integers(1, 4, 400)
-    copies = NormalScores(np.repeat(X, weights, axis=0), np.ones(weights.sum()))
-    np.testing.assert_allclose(NormalScores(X, weights)(X), copies(X), atol=1e-9)
 
 
 def scaled_noise(n, seed):
