@@ -10,6 +10,8 @@ from skbayesnn._validation import BOOLEAN, Interval, Options, positive
 from skbayesnn.training.loop import SCHEDULES
 
 _AUTO = Options(("auto",))
+MOST_COPIES = 4
+"""Equal rows that are kept together when rows are held out."""
 
 TRAINING_CONSTRAINTS = {
     "learning_rate": [positive()],
@@ -151,7 +153,8 @@ def copies(X, targets):
     """Number of the group of each row: rows of equal inputs, where their targets are equal too.
 
     A copy among the rows to train on would tell a row that is held out. Where rows with the same
-    inputs differ in their targets, each is a group of its own.
+    inputs differ in their targets, or are more than ``MOST_COPIES``, each is a group of its own:
+    inputs take few values there, as those made of categories do, and new rows will have the same.
 
     Parameters
     ----------
@@ -169,7 +172,8 @@ def copies(X, targets):
     """
     _, inputs = np.unique(X, axis=0, return_inverse=True)
     _, rows = np.unique(np.column_stack([X, targets]), axis=0, return_inverse=True)
-    equal = np.bincount(inputs)[inputs] == np.bincount(rows)[rows]
+    number = np.bincount(rows)[rows]
+    equal = (np.bincount(inputs)[inputs] == number) & (number <= MOST_COPIES)
     return np.unique(np.where(equal, inputs, len(X) + np.arange(len(X))), return_inverse=True)[1]
 
 

@@ -77,3 +77,11 @@ def test_copies_stay_on_one_side():
     # Repeats that do not agree are no copies; where all rows are one, rows are held out.
     assert len(np.unique(copies(X, rng.normal(size=(180, 1))))) == 180
     assert len(hold_out(20, 0.1, rng, groups=np.zeros(20, int))[1]) == 2
+
+
+def test_many_equal_rows_are_no_copies():
+    """Categories as inputs: of five rows that are equal some may be held out."""
+    X = np.repeat(np.eye(3), [4, 5, 6], axis=0)
+    groups = copies(X, X[:, :1])
+    assert len(np.unique(groups[:4])) == 1
+    assert len(np.unique(groups[4:])) == 11

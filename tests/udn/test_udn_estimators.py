@@ -278,6 +278,15 @@ def test_same_seed_same_result_and_another_differs():
     assert not np.array_equal(fits[0], fits[2])
 
 
+def test_classes_that_a_category_determines():
+    """With all rows of a category held out, training would stop and temperatures would explode."""
+    rng = np.random.default_rng(0)
+    category = rng.integers(0, 5, 150)
+    X, y = np.eye(5)[category], np.array([0, 1, 0, 1, 2])[category]
+    p = UDNClassifier(random_state=0).fit(X, y).predict_proba(np.eye(5))
+    assert (p[np.arange(5), [0, 1, 0, 1, 2]] > 0.95).all()
+
+
 def test_class_weight_moves_the_boundary():
     X, y = make_blobs([300, 30], centers=[[0, 0], [1.5, 0]], random_state=0)
     recalls = []

@@ -2,18 +2,17 @@
 
 Seven sets that scikit-learn ships or makes: digits, breast cancer, wine, noisy moons, four classes
 with 5 % of the labels flipped, four classes with 30 % flipped, two classes told by five of a
-hundred inputs. All models have their defaults; a
-support vector machine gets probabilities by Platt's method on three folds; those that need it
-stand behind ``StandardScaler``. "udn conv" is the convolutional network, for digits alone; "udn
-x5" averages the probabilities of five networks from different seeds. The Brier score is summed
-over classes. The calibration error is that of the most probable class, in ten bins of its
-probability.
+hundred inputs. All models have their defaults; a support vector machine gets probabilities by
+Platt's method on three folds; those that need it stand behind ``StandardScaler``. "udn conv" is the
+convolutional network, for digits alone; "udn x5" averages the probabilities of five networks from
+different seeds. The Brier score is summed over classes. The calibration error is that of the most
+probable class, in ten bins of its probability.
 
 With ``--out`` each line is written to a file as it is known, and lines that are there are not run
 again; ``--page`` writes the tables of the documentation from them.
 
-    python benchmarks/udn_classification.py --out classes.csv --page docs/classification.rst \\
-        --models udn "udn conv" svc logistic forest boosting mlp
+    python benchmarks/classification.py --out classes.csv --page docs/classification.rst \\
+        --models udn "udn conv" "deep wishart" svc logistic forest boosting mlp
 """
 
 import argparse
@@ -44,7 +43,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from skbayesnn.udn import UDNClassifier
+from skbayesnn import DeepWishartClassifier, UDNClassifier
 
 
 def flipped(n_samples, part):
@@ -82,6 +81,7 @@ MODELS = {
     "udn": lambda: UDNClassifier(random_state=0),
     "udn x5": lambda: BaggingClassifier(UDNClassifier(), 5, bootstrap=False, random_state=0),
     "udn conv": lambda: UDNClassifier(random_state=0, **IMAGES),
+    "deep wishart": lambda: DeepWishartClassifier(random_state=0),
     "svc": lambda: make_pipeline(
         StandardScaler(), CalibratedClassifierCV(SVC(), cv=3, ensemble=False)
     ),
@@ -142,15 +142,17 @@ HEAD = """\
 How the classifiers compare
 ===========================
 
-These tables compare :class:`~skbayesnn.UDNClassifier` with scikit-learn's classifiers by five-fold
+These tables compare :class:`~skbayesnn.UDNClassifier` and
+:class:`~skbayesnn.DeepWishartClassifier` with scikit-learn's classifiers by five-fold
 cross-validation, on data sets that scikit-learn ships or generates. All have default settings,
 except that logistic regression and the perceptron may take more iterations. The best value of each
 row is bold. The three numbers after a data set are its numbers of rows, inputs and classes.
-:doc:`guide/dwp` compares :class:`~skbayesnn.DeepWishartClassifier` with scikit-learn's Gaussian
-process classifier.
+:doc:`guide/dwp` compares the deep Wishart classifier with scikit-learn's Gaussian process
+classifier.
 
 * "udn" is :class:`~skbayesnn.UDNClassifier`; "udn conv" is the same with
-  ``layer_generator="convolutional"`` and the shape of the images.
+  ``layer_generator="convolutional"`` and the shape of the images. "deep wishart" is
+  :class:`~skbayesnn.DeepWishartClassifier`.
 * "svc", "logistic", "forest", "boosting" and "mlp" are a support vector machine, logistic
   regression, a random forest, histogram-based gradient boosting and a multilayer perceptron. The
   support vector machine, logistic regression and the perceptron follow a ``StandardScaler``. The
@@ -161,8 +163,8 @@ process classifier.
 
 .. code-block:: bash
 
-   python benchmarks/udn_classification.py --out classes.csv --page docs/classification.rst \\
-       --models udn "udn conv" svc logistic forest boosting mlp
+   python benchmarks/classification.py --out classes.csv --page docs/classification.rst \\
+       --models udn "udn conv" "deep wishart" svc logistic forest boosting mlp
 """
 
 
