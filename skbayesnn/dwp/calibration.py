@@ -24,6 +24,7 @@ from scipy.special import log_softmax
 from skbayesnn.dwp.prediction import InducingOutput
 from skbayesnn.dwp.pseudo_observations import start_output
 from skbayesnn.training.label_noise import LEAST_GAIN, RATE, STANDARD_ERROR
+from skbayesnn.training.settings import copies
 
 FOLDS = 5
 ENOUGH_ROWS = 1000
@@ -36,7 +37,7 @@ LOG_TEMPERATURES = -2.0, 2.0
 def left_out_log_probabilities(model, X, Y, weights):
     """Log probabilities of rows of which the output layer was not told.
 
-    Rows with equal inputs are left out together.
+    Copies of a row are left out together (:func:`skbayesnn.training.settings.copies`).
 
     Parameters
     ----------
@@ -50,7 +51,7 @@ def left_out_log_probabilities(model, X, Y, weights):
     rows : ndarray of int of shape (n_left_out,)
     log_p : ndarray of shape (n_left_out, n_classes)
     """
-    fold = np.unique(X, axis=0, return_inverse=True)[1].ravel() % FOLDS
+    fold = copies(X, Y) % FOLDS
     rows, parts = [], []
     for k in range(FOLDS):
         others, own = np.flatnonzero(fold != k), np.flatnonzero(fold == k)

@@ -125,3 +125,14 @@ def test_tables_without_a_row_to_leave_out():
     assert (model.temperature_, model.label_noise_) == (1.0, 0.0)
     np.testing.assert_allclose(model.predict_proba([[1.0]]).sum(), 1.0)
     assert quick().fit([[1.0], [2.0], [3.0]], ["a", "a", "a"]).predict([[5.0]]) == "a"
+
+
+def test_categories_are_not_left_out_as_a_whole():
+    """Without a row of a category all classes look alike there, and temperatures would be low."""
+    rng = np.random.default_rng(0)
+    category, chances = rng.integers(0, 10, 400), rng.uniform(0.1, 0.9, 10)
+    X, y = np.eye(10)[category], (rng.uniform(size=400) < chances[category]).astype(int)
+    model = DeepWishartClassifier(random_state=0).fit(X, y)
+    assert 0.8 < model.temperature_ < 1.3
+    frequencies = np.bincount(category, y) / np.bincount(category)
+    np.testing.assert_allclose(model.predict_proba(np.eye(10))[:, 1], frequencies, atol=0.1)
