@@ -1,13 +1,7 @@
-"""Calibration of the width of predictions, and Student-t tails for rows far outside of them.
+"""Calibration of the width of predictions.
 
-The hyperparameters of a Gaussian process are estimates. Some errors are therefore many times larger
-than its variances suggest: next to a step, by hundreds of standard deviations. In predictions with
-Gaussian noise, the function therefore has a Student-t distribution with κ = 5 degrees of freedom.
-Let m and s² be its mean and variance, and σ² the variance of the noise. Then a target is
-
-    m + √v s z₁ + σ z₂,    1/v ~ Gamma(κ/2, κ/2), with v scaled to mean one,
-
-so mean and variance do not change (:data:`GIVEN`).
+With Gaussian noise, functions have the Student-t tails of :mod:`skbayesnn.gaussian_process.tails`,
+and no other correction if there is noise (:data:`GIVEN`).
 
 Training stops while the noise variance is still falling, and a function that is smoother than draws
 of the process is predicted better than the process says. If there is no noise, all predictions are
@@ -27,21 +21,15 @@ import numpy as np
 from scipy.optimize import minimize
 
 from skbayesnn.dwp.noise import MOST_GROUPS, fewer
+from skbayesnn.gaussian_process import tails
+from skbayesnn.gaussian_process.tails import DEGREES
 from skbayesnn.numerics.student_t import MASSES, student_variances
 
 NO_NOISE = -14.0
 """If the log noise variance of standardised targets is below this, no noise was found. Without
 noise, the search for the start of training ends at −16."""
-DEGREES = 5.0
-
-
 VARIANCES = student_variances(DEGREES)
-"""Values of v; their probabilities are ``MASSES``."""
-_FEW_LEVELS = np.array([0.0, 1e-8, 1e-6, 1e-4, 0.001, 0.01, 0.06, 0.25, 0.6, 1.0])
-FEW_VARIANCES = student_variances(DEGREES, 0.5 * (_FEW_LEVELS[1:] + _FEW_LEVELS[:-1]))
-FEW_MASSES = np.diff(_FEW_LEVELS)
-FEW_VARIANCES /= FEW_MASSES @ FEW_VARIANCES
-"""Values of v, scaled to mean one, if v does not multiply the noise; fewer are enough there."""
+"""Values of v if it multiplies the noise, too; their probabilities are ``MASSES``."""
 LEAST_LOG_FACTOR, LOG_FACTOR_STEP = -16.0, 1.0
 """Grid on which the search for the factors starts."""
 
@@ -69,7 +57,7 @@ class Width(NamedTuple):
     @property
     def _law_of_v(self):
         """Values of v and their probabilities."""
-        return (VARIANCES, MASSES) if self.together else (FEW_VARIANCES, FEW_MASSES)
+        return (VARIANCES, MASSES) if self.together else (tails.VARIANCES, tails.MASSES)
 
     def law(self, means, variances, noises, n_groups=MOST_GROUPS):
         """Predictive mixture of Gaussians.

@@ -9,7 +9,8 @@ held-out rows of all networks of a pool together determine four things.
        m = (1 − r) m_g + r m_n
 
    for the means m_g of the process and m_n of the network. The pull r minimises the mean absolute
-   error.
+   error, or is zero if that makes the rows more probable: with few exceptions from an exact rule,
+   the process may have the larger error, but tells where it is small.
 
 2. The width. If all processes find no noise, they are too wide: if a function is smoother than
    draws of a process with squared exponential covariance, it is predicted with smaller errors than
@@ -241,19 +242,19 @@ class ProcessBeside:
             of_scaling = [scalings[: i + 1][-1] for scalings in several_of]
             for k in range(max(map(len, of_scaling))):
                 found, held = zip(*(pairs[: k + 1][-1] for pairs in of_scaling), strict=True)
-                pull = best_pull(held)
                 exact = all(process.without_noise for process in found)
-                factor = best_factor(held, pull) if exact else 1.0
-                logs = sum(
-                    log_chances(each.log_densities, each.judged(pull, factor), each.weights)
-                    for each in held
-                )
-                if logsumexp(logs) > best:
-                    best, part = logsumexp(logs), expected_part(logs)
-                    for each, process in zip(several, found, strict=True):
-                        each.processes[target] = process
-                        each.pulls[target], each.factors[target] = pull, factor
-                        each.parts[target] = part
+                for pull in sorted({0.0, best_pull(held)}):
+                    factor = best_factor(held, pull) if exact else 1.0
+                    logs = sum(
+                        log_chances(each.log_densities, each.judged(pull, factor), each.weights)
+                        for each in held
+                    )
+                    if logsumexp(logs) > best:
+                        best, part = logsumexp(logs), expected_part(logs)
+                        for each, process in zip(several, found, strict=True):
+                            each.processes[target] = process
+                            each.pulls[target], each.factors[target] = pull, factor
+                            each.parts[target] = part
 
     @staticmethod
     def agree(several):

@@ -18,7 +18,7 @@ an exponential nine."""
 
 
 def heavy_columns(X, weights):
-    """Columns with heavy tails.
+    """Columns with heavy tails; not those of two values, of which scores are a linear function.
 
     Parameters
     ----------
@@ -31,7 +31,8 @@ def heavy_columns(X, weights):
     -------
     columns : ndarray of int
     """
-    return np.flatnonzero(np.average(X**4, axis=0, weights=weights) > HEAVY)
+    heavy = np.flatnonzero(np.average(X**4, axis=0, weights=weights) > HEAVY)
+    return np.array([j for j in heavy if len(np.unique(X[:, j])) > 2], dtype=int)
 
 
 def unchanged(X):

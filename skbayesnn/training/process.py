@@ -18,6 +18,7 @@ from skbayesnn.gaussian_process.evidence import JITTER, search, start_of
 from skbayesnn.gaussian_process.factors import cholesky
 from skbayesnn.gaussian_process.few_inputs import FEW, fast_along_one, few_inputs
 from skbayesnn.gaussian_process.stand_ins import seen_through, start_with_law, with_noise
+from skbayesnn.gaussian_process.tails import draw_scales, with_tails
 from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.training.normal_scores import unchanged
 
@@ -195,7 +196,7 @@ class GaussianProcess:
         means, variances = known.predict(X)
         if self.law is None:
             noise = np.exp(self.settings[-1]) + JITTER * np.exp(self.settings[-2])
-            law = [1.0], means[:, None], variances[:, None] + noise
+            law = with_tails(means, variances, noise)
         else:
             law = with_noise(self.law, X, means, means[None], variances[None])
         return PredictiveMixture(*law).scaled(self.location, self.scale)
@@ -214,11 +215,13 @@ class GaussianProcess:
         draws : ndarray of shape (m, n)
         """
         known, X, blocks = self._process(), self._inputs_of(X), []
+        scales = draw_scales(n, generator) if self.law is None else 1.0
         for begin in range(0, len(X), ROWS_AT_ONCE):
             rows = X[begin : begin + ROWS_AT_ONCE]
             mean, covariance = known.joint(rows)
             factor = cholesky(covariance, 0.0)[0]
-            functions = mean[:, None] + factor @ generator.standard_normal((len(rows), n))
+            gaps = factor @ generator.standard_normal((len(rows), n))
+            functions = mean[:, None] + scales * gaps
             if self.law is None:
                 noise = np.exp(0.5 * self.settings[-1]) * generator.standard_normal(functions.shape)
             else:

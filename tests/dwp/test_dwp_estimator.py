@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skbayesnn import DeepWishartRegressor
 from skbayesnn._validation import InvalidParameterError
-from skbayesnn.dwp.width import FEW_MASSES
+from skbayesnn.gaussian_process.tails import MASSES
 from skbayesnn.metrics import log_predictive_density_scorer
 
 
@@ -59,7 +59,7 @@ def test_attributes(fitted):
     assert fitted.hidden_length_scales_.shape == (2,)
     # Rows are few: to ten groups of draws of hidden layers come fifty of all settings, each with
     # the values that the variance of the function takes.
-    assert fitted.predict_distribution(X).means.shape == (80, 60 * len(FEW_MASSES))
+    assert fitted.predict_distribution(X).means.shape == (80, 60 * len(MASSES))
 
 
 def test_attributes_are_identified(fitted):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skbayesnn import DeepWishartRegressor
-from skbayesnn.dwp.width import FEW_MASSES
+from skbayesnn.gaussian_process.tails import MASSES
 from skbayesnn.training.unseen import SmoothLaw
 
 
@@ -105,4 +105,4 @@ def test_a_stream_has_no_other_law():
     X, y = gap()
     model = quick().fit(X, y)
     model.partial_fit(X, y)
-    assert model.predict_distribution([[0.0]]).means.shape == (1, 10 * len(FEW_MASSES))
+    assert model.predict_distribution([[0.0]]).means.shape == (1, 10 * len(MASSES))

@@ -20,12 +20,12 @@ from skbayesnn.dwp.few_rows import (
     merged,
     negative_log_posterior,
 )
-from skbayesnn.dwp.width import FEW_MASSES
 from skbayesnn.gaussian_process.evidence import relevance_prior
 from skbayesnn.gaussian_process.kernels import squared_exponential
+from skbayesnn.gaussian_process.tails import MASSES
 
 COUNTS = np.array([2.0, 1.0, 3.0, 1.0, 1.0, 1.0])
-N_V = len(FEW_MASSES)
+N_V = len(MASSES)
 """Gaussians of a draw in predictions."""
 
 

@@ -16,10 +16,10 @@ from skbayesnn.dwp.noise import fewer
 from skbayesnn.dwp.prediction import ExactOutput
 from skbayesnn.dwp.sizes import LayerSizes, draw_noise
 from skbayesnn.dwp.sparse_output import SparseOutput
-from skbayesnn.dwp.width import FEW_MASSES
 from skbayesnn.gaussian_process.conditioned import Process
 from skbayesnn.gaussian_process.noise import Features, NoiseLaw
 from skbayesnn.gaussian_process.stand_ins import seen_through, with_noise
+from skbayesnn.gaussian_process.tails import MASSES
 
 
 def quick(**options):
@@ -196,7 +196,7 @@ def test_weights_are_repeated_rows_and_pickles_predict_the_same(fitted):
 def test_a_stream_goes_on_with_gaussian_noise(fitted):
     X, y, _ = heavy()
     model = clone(fitted).fit(X, y).partial_fit(X, y)
-    assert model.predict_distribution(X).means.shape == (150, 10 * len(FEW_MASSES))
+    assert model.predict_distribution(X).means.shape == (150, 10 * len(MASSES))
     assert np.isfinite(model.log_predictive_density(X, y)).all()
 
 

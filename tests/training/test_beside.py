@@ -1,5 +1,7 @@
 """The part of a Gaussian process in predictions of networks: mean, width, weight, and few rows."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -8,6 +10,7 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import norm
 
 from skbayesnn.gaussian_process import evidence
+from skbayesnn.gaussian_process.tails import with_tails
 from skbayesnn.predictive import PredictiveMixture, moved
 from skbayesnn.training.beside import (
     LOG_FACTOR_STEP,
@@ -207,6 +210,22 @@ def test_without_noise_intervals_are_as_wide_as_errors(rng, noise):
         covers = np.mean(np.abs(held.targets - held.law.mean()) < 1.645 * deviations)
         assert found.factors[0] < 0.8
         assert 0.8 < covers < 0.98
+
+
+def test_an_exact_rule_with_an_exception_is_not_moved(rng):
+    """The network has the smaller absolute error, because of one row, but the process says more."""
+    y = rng.normal(size=40)
+    means = y.copy()
+    means[7] += 9.0
+    law = PredictiveMixture(*with_tails(means, np.full(40, 1e-8), 1e-9))
+    near = y + 0.1 * rng.normal(size=40)
+    held = HeldOut(y, np.ones(40), norm.logpdf(y, near, 0.1), near, law)
+    assert best_pull([held]) == 1.0
+    found = beside(y[:, None], y, lambda X: gaussian(np.zeros(len(X)), 1.0), rng, n_held=10)
+    found.candidates = [[[(SimpleNamespace(without_noise=True), held)]]]
+    ProcessBeside.agree([found])
+    assert found.pulls[0] == 0.0
+    assert found.parts[0] > 0.9
 
 
 def test_draws_follow_the_law_that_was_moved(rng):

@@ -43,6 +43,11 @@ def test_heavy_tails_are_those_of_a_kurtosis_above_ten(rng):
     kurtosis = (X**4).mean(axis=0)
     np.testing.assert_array_equal(heavy_columns(X, np.ones(2000)), np.flatnonzero(kurtosis > 10))
     assert 2 in heavy_columns(X, np.ones(2000))
+    rare = (np.arange(2000) < 20) / np.sqrt(0.01 * 0.99)
+    assert heavy_columns((rare - rare.mean())[:, None], np.ones(2000)).size == 0
+    np.testing.assert_allclose(
+        NormalScores(rare[:, None], np.ones(2000))(rare[:, None])[:, 0], rare - rare.mean()
+    )
     # Weights are copies.
     weights = rng.integers(1, 4, 2000)
     copies = np.repeat(X, weights, axis=0)
