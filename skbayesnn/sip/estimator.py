@@ -228,14 +228,14 @@ class SIPRegressor(
 
     Three numbers follow from the held-out rows of all networks together. The mean of the process is
     moved to (1 − r) m_g + r m_n, where m_g is its own mean and m_n that of the network; r minimises
-    the mean absolute error, or is 0 if that makes these rows more probable. If all processes find
-    no noise, they are too wide, and their variance is multiplied by a factor of at most 1, which
-    maximises the likelihood of the rows with a standard normal prior on its logarithm. The weight v
-    is a posterior mean under a uniform prior, where a held-out row has density (1 − v) p + v g,
-    with the density p of the network and g of the moved process; means below 0.01 count as 0. The
-    process is then given all rows, or 2000 of them. Held-out rows that are more than 8 standard
-    deviations from its prediction are left out, because it would follow them
-    (``skbayesnn.training.beside``).
+    the mean absolute error, with or without rows that are more than 8 standard deviations from the
+    prediction of the process, whichever makes all held-out rows more probable. If all processes
+    find no noise, they are too wide, and their variance is multiplied by a factor of at most 1,
+    which maximises the likelihood of the rows with a standard normal prior on its logarithm. The
+    weight v is a posterior mean under a uniform prior, where a held-out row has density (1 − v) p +
+    v g, with the density p of the network and g of the moved process; means below 0.01 count as 0.
+    The process is then given all rows, or 2000 of them, but not those outliers, because it would
+    follow them (``skbayesnn.training.beside``).
 
     Far from the rows the networks extrapolate arbitrarily. There, the prediction is a mixture, in
     which another Gaussian process has the weight 1 − exp(−(Δ/l)²). It has squared exponential

@@ -9,8 +9,8 @@ held-out rows of all networks of a pool together determine four things.
        m = (1 − r) m_g + r m_n
 
    for the means m_g of the process and m_n of the network. The pull r minimises the mean absolute
-   error, or is zero if that makes the rows more probable: with few exceptions from an exact rule,
-   the process may have the larger error, but tells where it is small.
+   error, with or without the rows that are outliers for the process, whichever makes all rows more
+   probable: one exception from an exact rule can be the larger part of the error.
 
 2. The width. If all processes find no noise, they are too wide: if a function is smoother than
    draws of a process with squared exponential covariance, it is predicted with smaller errors than
@@ -124,6 +124,11 @@ class HeldOut(NamedTuple):
         """Weighted sum of the absolute errors of that mean."""
         return self.weights @ np.abs(self.targets - self.mean(pull))
 
+    def without_outliers(self):
+        """The rows that are not farther from the process than ``FARTHEST``."""
+        near = np.abs(self.targets - self.law.mean()) <= FARTHEST * self.law.std()
+        return HeldOut(*(part[near] for part in self))
+
     def judged(self, pull, factor):
         """Log densities under the moved distribution of the process."""
         return moved(self.law, self.mean(pull), np.sqrt(factor)).logpdf(self.targets)
@@ -169,6 +174,34 @@ def best_factor(held, pull):
             break
         best, score = best - LOG_FACTOR_STEP, other
     return float(np.exp(best))
+
+
+def best_move(held, exact):
+    """How the distributions of processes are moved, and the likelihoods of the weight given that.
+
+    Parameters
+    ----------
+    held : list of HeldOut
+    exact : bool
+        Whether no process finds noise.
+
+    Returns
+    -------
+    pull, factor : float
+    logs : ndarray of shape (n_parts,)
+        See :func:`log_chances`.
+    """
+
+    def given(pull):
+        factor = best_factor(held, pull) if exact else 1.0
+        logs = sum(
+            log_chances(each.log_densities, each.judged(pull, factor), each.weights)
+            for each in held
+        )
+        return pull, factor, logs
+
+    pulls = best_pull(held), best_pull([each.without_outliers() for each in held])
+    return max(map(given, pulls), key=lambda each: logsumexp(each[2]))
 
 
 class ProcessBeside:
@@ -242,19 +275,13 @@ class ProcessBeside:
             of_scaling = [scalings[: i + 1][-1] for scalings in several_of]
             for k in range(max(map(len, of_scaling))):
                 found, held = zip(*(pairs[: k + 1][-1] for pairs in of_scaling), strict=True)
-                exact = all(process.without_noise for process in found)
-                for pull in sorted({0.0, best_pull(held)}):
-                    factor = best_factor(held, pull) if exact else 1.0
-                    logs = sum(
-                        log_chances(each.log_densities, each.judged(pull, factor), each.weights)
-                        for each in held
-                    )
-                    if logsumexp(logs) > best:
-                        best, part = logsumexp(logs), expected_part(logs)
-                        for each, process in zip(several, found, strict=True):
-                            each.processes[target] = process
-                            each.pulls[target], each.factors[target] = pull, factor
-                            each.parts[target] = part
+                pull, factor, logs = best_move(held, all(each.without_noise for each in found))
+                if logsumexp(logs) > best:
+                    best, part = logsumexp(logs), expected_part(logs)
+                    for each, process in zip(several, found, strict=True):
+                        each.processes[target] = process
+                        each.pulls[target], each.factors[target] = pull, factor
+                        each.parts[target] = part
 
     @staticmethod
     def agree(several):
