@@ -140,8 +140,9 @@ class DeepWishartRegressor(
         an exact or sparse output is conditioned on them, and "inducing" updates its
         pseudo-observations. The hidden layers stay as they are.
     validation_fraction : float, default=0.1
-        Fraction of the rows that are held out. Up to four rows that are equal in inputs and
-        target stay together.
+        Fraction of the rows that are held out. Rows that are equal in inputs and target stay
+        together, unless there are more than four and no input has more values than a fifth of the
+        number of rows.
     n_iter_no_change : int or "auto", default="auto"
         Number of epochs without a better held-out score after which training stops. "auto" takes as
         many as make 500 steps. The score is computed about every fifty steps.

@@ -11,7 +11,7 @@ from skbayesnn.training.loop import SCHEDULES
 
 _AUTO = Options(("auto",))
 MOST_COPIES = 4
-"""Equal rows that are kept together when rows are held out."""
+"""Equal rows that are kept together when rows are held out, if inputs have few values."""
 
 TRAINING_CONSTRAINTS = {
     "learning_rate": [positive()],
@@ -153,8 +153,9 @@ def copies(X, targets):
     """Number of the group of each row: rows of equal inputs, where their targets are equal too.
 
     A copy among the rows to train on would tell a row that is held out. Where rows with the same
-    inputs differ in their targets, or are more than ``MOST_COPIES``, each is a group of its own:
-    inputs take few values there, as those made of categories do, and new rows will have the same.
+    inputs differ in their targets, each is a group of its own. So are more than ``MOST_COPIES``
+    equal rows if no input has more values than one for each so many rows: such inputs, as those
+    made of categories, have the same values in new rows.
 
     Parameters
     ----------
@@ -173,7 +174,10 @@ def copies(X, targets):
     _, inputs = np.unique(X, axis=0, return_inverse=True)
     _, rows = np.unique(np.column_stack([X, targets]), axis=0, return_inverse=True)
     number = np.bincount(rows)[rows]
-    equal = (np.bincount(inputs)[inputs] == number) & (number <= MOST_COPIES)
+    equal = np.bincount(inputs)[inputs] == number
+    most_values = max(len(np.unique(column)) for column in X.T)
+    if most_values * (MOST_COPIES + 1) <= len(X):
+        equal &= number <= MOST_COPIES
     return np.unique(np.where(equal, inputs, len(X) + np.arange(len(X))), return_inverse=True)[1]
 
 

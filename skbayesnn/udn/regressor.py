@@ -137,8 +137,9 @@ class UDNRegressor(
         many epochs at a tenth of the rate (for images, half as many at three tenths). What was
         learned from the held-out rows, and the scales of the training part, are kept.
     validation_fraction : float, default=0.2
-        Fraction of the rows that are held out. Up to four rows that are equal in inputs and
-        target stay together.
+        Fraction of the rows that are held out. Rows that are equal in inputs and target stay
+        together, unless there are more than four and no input has more values than a fifth of the
+        number of rows.
     n_iter_no_change : int or "auto", default="auto"
         Number of epochs without a better held-out score after which training stops. "auto" takes
         two fifths of what "auto" takes for ``max_iter``, and all of that for image layers.

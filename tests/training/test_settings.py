@@ -85,3 +85,7 @@ def test_many_equal_rows_are_no_copies():
     groups = copies(X, X[:, :1])
     assert len(np.unique(groups[:4])) == 1
     assert len(np.unique(groups[4:])) == 11
+    # A class that was drawn again and again to have as many rows as another.
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    again = np.repeat(X, np.where(np.arange(20) < 5, 12, 1), axis=0)
+    assert len(np.unique(copies(again, again[:, :1]))) == 20

@@ -5,6 +5,7 @@ import pytest
 from scipy.special import logsumexp, psi
 from scipy.stats import norm, t
 
+from skbayesnn.gaussian_process.tails import MASSES
 from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.udn import UDNRegressor
 from skbayesnn.udn.adjoints import digamma
@@ -197,5 +198,6 @@ def test_several_targets_have_a_mixture_each():
     X, y = two_branches(120, 0)
     model = UDNRegressor(n_components=2, n_networks=1, max_iter=5, random_state=0)
     mixtures = model.fit(X, np.column_stack([y, -y])).predict_distribution(X)
-    assert mixtures[1].means.shape == (120, 2 * model.n_layers_ + 1)  # and the process
+    n_gaussians = 2 * model.n_layers_ + len(MASSES)  # those of the network and of the process
+    assert mixtures[1].means.shape == (120, n_gaussians)
     assert not hasattr(model, "noise_variance_")
