@@ -26,7 +26,7 @@ from skbayesnn.gaussian_process.evidence import LOG_2PI
 from skbayesnn.numerics.student_t import MASSES, student_variances
 
 MOST_SKEWED = 100.0
-"""c."""
+"""The constant c, up to which v skews the noise."""
 
 
 @dataclass(frozen=True)

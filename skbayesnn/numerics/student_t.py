@@ -10,7 +10,8 @@ from scipy.special import gammaincinv
 
 LOWEST = [0.0, 1e-13, 1e-10, 1e-8, 1e-6, 1e-5]
 LEVELS = np.concatenate([LOWEST, np.geomspace(1e-4, 0.1, 8), np.linspace(0.1, 1.0, 8)[1:]])
-"""Quantile levels at which it is cut; finer where p is low, which makes the tails."""
+"""Quantile levels at which it is cut; finer where p is low, which makes the tails. The lowest are
+for rows hundreds of deviations away, where a Gaussian would have no density left."""
 MASSES, MIDDLES = np.diff(LEVELS), 0.5 * (LEVELS[1:] + LEVELS[:-1])
 N_HALVES = 10
 """How often the lowest of evenly spread levels is halved."""
