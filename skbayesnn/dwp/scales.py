@@ -10,7 +10,7 @@ about unit size. Training fails far from that, so such data raise an error with 
 import numpy as np
 
 from skbayesnn._validation import limits_of_extremes, location_and_scale
-from skbayesnn.training.normal_scores import HeavyScores, heavy_columns
+from skbayesnn.training.normal_scores import NormalScores, heavy_columns
 
 INPUT_SPREADS = 0.03, 300.0
 """Without standardisation of the inputs: limits on their standard deviations. The largest must
@@ -60,7 +60,7 @@ class InputScales:
             standardised = self.inputs(X)
             heavy = heavy_columns(standardised, weights)
             if heavy.size:
-                self._scores = HeavyScores(standardised, weights, heavy)
+                self._scores = NormalScores(standardised, weights, heavy)
 
     def inputs(self, X):
         """Standardised inputs, or scores of them."""

@@ -219,24 +219,9 @@ class SIPRegressor(
     repeatedly would have no bound. In predictions each draw of the inducing values has one of the
     scales, and each scale has its share of the draws, but at least two.
 
-    The Gaussian process is not part of the paper's model. Each network has its own process, with
-    squared exponential covariance. Its length scales, signal variance and noise variance maximise
-    the evidence of the rows that the network was trained on, or of 400 of them, with weak priors.
-    The noise is Gaussian, or Student-t noise that may be skewed and whose scale may depend on the
-    inputs and on the mean, if that predicts left-out rows better by more than a standard error, as
-    in :class:`DeepWishartRegressor`. With Gaussian noise the function has Student-t tails, as
-    there.
-
-    Three numbers follow from the held-out rows of all networks together. The mean of the process is
-    moved to (1 − r) m_g + r m_n, where m_g is its own mean and m_n that of the network; r minimises
-    the mean absolute error, with or without rows that are more than 8 standard deviations from the
-    prediction of the process, whichever makes all held-out rows more probable. If all processes
-    find no noise, they are too wide, and their variance is multiplied by a factor of at most 1,
-    which maximises the likelihood of the rows with a standard normal prior on its logarithm. The
-    weight v is a posterior mean under a uniform prior, where a held-out row has density (1 − v) p +
-    v g, with the density p of the network and g of the moved process; means below 0.01 count as 0.
-    The process is then given all rows, or 2000 of them, but not those outliers, because it would
-    follow them (``skbayesnn.training.beside``).
+    The Gaussian process is not part of the paper's model. Each network has its own process. Its
+    covariance, its noise, and how its mean, variance and weight follow from the held-out rows are
+    those of :class:`UDNRegressor`, whose notes describe them (``skbayesnn.training.beside``).
 
     Far from the rows the networks extrapolate arbitrarily. There, the prediction is a mixture, in
     which another Gaussian process has the weight 1 − exp(−(Δ/l)²). It has squared exponential
@@ -247,13 +232,12 @@ class SIPRegressor(
     medians. With ``normalize_X=False`` there are no distances, and the networks predict everywhere.
 
     Fits of one network to a few hundred rows differ from seed to seed. Where default fits fall
-    short on synthetic tables of 200 to 500 rows: beyond the rows, 90 % intervals cover 0.85 on one
-    table and 0.97 to 1.00 on others, and in gaps they cover 0.84 to 0.98; these intervals are wide.
-    With 1000 to 3000 rows, they cover 0.81 beyond the rows of one table, 0.97 and 0.98 without
-    noise and 0.97 on one table with two modes. In one gap, the log density was 0.6 nats per row
-    below that of a Gaussian process.
-    On Friedman's function the networks begin to follow single rows, and the Gaussian process has
-    most of the weight.
+    short on synthetic tables of 200 to 500 rows: beyond the rows, 90 % intervals cover 0.71 and
+    0.85 on two tables and 0.97 to 1.00 on others, and in gaps they cover 0.84 to 0.98; these
+    intervals are wide. With 1000 to 3000 rows, they cover 0.74 and 0.81 beyond the rows of two
+    tables, 0.97 and 0.98 without noise and 0.97 on one table with two modes. In one gap, the log
+    density was 0.6 nats per row below that of a Gaussian process. On Friedman's function the
+    networks begin to follow single rows, and the Gaussian process has most of the weight.
 
     The divergence compares posterior and prior in units of the prior, so it hardly determines the
     spread of the prior itself: on the bimodal data of the paper, draws of the fitted prior have

@@ -39,7 +39,7 @@ from scipy.linalg import LinAlgError
 from scipy.special import logsumexp
 
 from skbayesnn.predictive import PredictiveMixture, linear_pool, moved
-from skbayesnn.training.normal_scores import HeavyScores, heavy_columns, unchanged
+from skbayesnn.training.normal_scores import NormalScores, heavy_columns, unchanged
 from skbayesnn.training.process import processes
 
 PARTS = (np.arange(100) + 0.5) / 100
@@ -124,9 +124,14 @@ class HeldOut(NamedTuple):
         """Weighted sum of the absolute errors of that mean."""
         return self.weights @ np.abs(self.targets - self.mean(pull))
 
+    @property
+    def near(self):
+        """Which rows are not farther from the process than ``FARTHEST``, (n,)."""
+        return np.abs(self.targets - self.law.mean()) <= FARTHEST * self.law.std()
+
     def without_outliers(self):
-        """The rows that are not farther from the process than ``FARTHEST``."""
-        near = np.abs(self.targets - self.law.mean()) <= FARTHEST * self.law.std()
+        """The rows that are near."""
+        near = self.near
         return HeldOut(*(part[near] for part in self))
 
     def judged(self, pull, factor):
@@ -201,7 +206,7 @@ def best_move(held, exact):
         return pull, factor, logs
 
     pulls = best_pull(held), best_pull([each.without_outliers() for each in held])
-    return max(map(given, pulls), key=lambda each: logsumexp(each[2]))
+    return max(map(given, dict.fromkeys(pulls)), key=lambda each: logsumexp(each[2]))
 
 
 class ProcessBeside:
@@ -240,7 +245,7 @@ class ProcessBeside:
         self.factors = np.ones(n_targets)
         self.processes, self.candidates = [None] * n_targets, [[] for _ in range(n_targets)]
         heavy = heavy_columns(X, weights)
-        scalings = [HeavyScores(X, weights, heavy), unchanged] if heavy.size else [unchanged]
+        scalings = [NormalScores(X, weights, heavy), unchanged] if heavy.size else [unchanged]
         for t, (column, network) in enumerate(zip(targets.T, known, strict=True)):
             told = column[other]
             judged = network.logpdf(told), network.mean()
@@ -257,8 +262,7 @@ class ProcessBeside:
                     held = HeldOut(told, weights[other], *judged, law)
                     if not np.isfinite(law.logpdf(told)).all():
                         break
-                    far = np.abs(told - law.mean()) > FARTHEST * law.std()
-                    given = np.concatenate([rows, other[~far]])
+                    given = np.concatenate([rows, other[held.near]])
                     process.give(X[given], column[given], weights[given], generator)
                     pairs.append((process, held))
                 if pairs:

@@ -40,36 +40,8 @@ def unchanged(X):
     return X
 
 
-class HeavyScores:
-    """Columns with heavy tails replaced by their normal scores, and others as they are.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Standardised.
-    weights : ndarray of shape (n_samples,)
-        How many rows each row stands for.
-    columns : ndarray of int
-        Those with heavy tails.
-    """
-
-    def __init__(self, X, weights, columns):
-        self._columns, self._scores = columns, NormalScores(X, weights, columns)
-
-    def __call__(self, X):
-        X = X.copy()
-        X[:, self._columns] = self._scores(X)
-        return X
-
-    def inverse(self, X):
-        """Inputs whose scores these are."""
-        X = X.copy()
-        X[:, self._columns] = self._scores.inverse(X[:, self._columns])
-        return X
-
-
 class NormalScores:
-    """Learned from some rows, applied to any; scores have mean 0 and deviation 1 on the former.
+    """Replaces columns by scores, which have mean 0 and deviation 1 on the rows to learn from.
 
     Parameters
     ----------
@@ -77,7 +49,7 @@ class NormalScores:
     weights : ndarray of shape (n_samples,)
         How many rows each row stands for.
     columns : ndarray of int or None, default=None
-        Which columns to learn; all by default.
+        Which columns to replace; all by default.
 
     Examples
     --------
@@ -103,39 +75,18 @@ class NormalScores:
         spread = values[-1] - values[0]
         return values, scores, (scores[-1] - scores[0]) / spread if spread > 0 else 1.0
 
-    def __call__(self, X, columns=None):
-        """Scores of the rows of ``X``; a constant column gets its distance from the constant.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n, n_features)
-        columns : ndarray of int or None, default=None
-            Which columns to give; by default all that were learned.
-        """
-        columns = self.knots if columns is None else columns
-        out = np.empty((len(X), len(columns)))
-        for i, j in enumerate(columns):
-            values, scores, slope = self.knots[j]
+    def __call__(self, X):
+        """Rows with their scores; a constant column gets its distance from the constant."""
+        out = X.copy()
+        for j, (values, scores, slope) in self.knots.items():
             beyond = X[:, j] - np.clip(X[:, j], values[0], values[-1])
-            out[:, i] = np.interp(X[:, j], values, scores) + slope * beyond
+            out[:, j] = np.interp(X[:, j], values, scores) + slope * beyond
         return out
 
-    def inverse(self, scores):
-        """Values whose scores these are.
-
-        Parameters
-        ----------
-        scores : ndarray of shape (n, n_columns)
-            Of the columns that were learned.
-
-        Returns
-        -------
-        values : ndarray of shape (n, n_columns)
-        """
-        out = np.empty_like(scores)
-        for column, found, (values, knots, slope) in zip(
-            scores.T, out.T, self.knots.values(), strict=True
-        ):
-            beyond = column - np.clip(column, knots[0], knots[-1])
-            found[:] = np.interp(column, knots, values) + beyond / slope
+    def inverse(self, X):
+        """Rows that have these scores."""
+        out = X.copy()
+        for j, (values, scores, slope) in self.knots.items():
+            beyond = X[:, j] - np.clip(X[:, j], scores[0], scores[-1])
+            out[:, j] = np.interp(X[:, j], scores, values) + beyond / slope
         return out

@@ -175,9 +175,9 @@ def copies(X, targets):
     _, rows = np.unique(np.column_stack([X, targets]), axis=0, return_inverse=True)
     number = np.bincount(rows)[rows]
     equal = np.bincount(inputs)[inputs] == number
-    most_values = max(len(np.unique(column)) for column in X.T)
-    if most_values * (MOST_COPIES + 1) <= len(X):
-        equal &= number <= MOST_COPIES
+    many = number > MOST_COPIES
+    if many.any() and len(X) >= (MOST_COPIES + 1) * max(len(np.unique(each)) for each in X.T):
+        equal &= ~many
     return np.unique(np.where(equal, inputs, len(X) + np.arange(len(X))), return_inverse=True)[1]
 
 

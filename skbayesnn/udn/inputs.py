@@ -100,7 +100,7 @@ class TableScales:
 
     def _in_units(self, X, scored):
         out = self.standardised(X)
-        out[:, scored] = self.scores_of(X, scored)
+        out[:, scored] = self.scores_of(X)[:, scored]
         return out
 
     def placed(self, X):

@@ -22,7 +22,7 @@ from skbayesnn.training.beside import (
     log_chances,
     pooled,
 )
-from skbayesnn.training.normal_scores import HeavyScores
+from skbayesnn.training.normal_scores import NormalScores
 
 
 def gaussian(means, std):
@@ -167,7 +167,7 @@ def test_inputs_with_heavy_tails_are_seen_in_two_ways(rng, scored):
     found = beside(X, y, lambda X: gaussian(np.zeros(len(X)), 1.0), rng)
     assert found.parts[0] > 0.9
     assert len(found.candidates[0]) == 2
-    assert isinstance(found.processes[0].scaling, HeavyScores) == scored
+    assert isinstance(found.processes[0].scaling, NormalScores) == scored
     # The law is that of the inputs as the process sees them.
     process = found.processes[0]
     np.testing.assert_array_equal(process.data[0][:100], process.scaling(X[:100]))

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.preprocessing import QuantileTransformer
 
 from skbayesnn import DeepWishartClassifier
-from skbayesnn.training.normal_scores import HeavyScores, NormalScores, heavy_columns
+from skbayesnn.training.normal_scores import NormalScores, heavy_columns
 
 
 def test_normal_scores(rng):
@@ -30,7 +30,7 @@ def test_normal_scores(rng):
 def test_inverse_scores_are_the_values(rng):
     X = rng.standard_t(2, size=(1500, 3))
     X[:, 1] = 7.0
-    scores = HeavyScores(X, np.ones(1500), np.array([0, 1]))
+    scores = NormalScores(X, np.ones(1500), np.array([0, 1]))
     new = np.vstack([X[:50], [[40.0, 8.0, 0.0], [-1e3, 7.0, 2.0]]])
     np.testing.assert_array_equal(scores(new)[:, 2], new[:, 2])
     np.testing.assert_allclose(scores.inverse(scores(new)), new, rtol=1e-9, atol=1e-9)
