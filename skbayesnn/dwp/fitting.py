@@ -23,7 +23,7 @@ class Training:
     """
 
     def _fit_rows(self, X, y, weights, labels=None):
-        generators, table, chance = spawn_generators(self.random_state, 7), (X, y), 0.0
+        generators, table, chance = spawn_generators(self.random_state, 8), (X, y), 0.0
         if labels is None:
             if self.normalize_y:
                 y = within_limits(y, "y", weights)
@@ -59,11 +59,12 @@ class Training:
             if labels is None:
                 self._model.learn_noise(*everything, workers)
                 self._model.learn_width(workers)
+                self._model.learn_process(*everything, generators[7], workers)
             else:
                 self._model.learn_calibration(*everything)
         self._model.seen = None  # outputs that need the rows keep them
         if labels is None:  # regression
-            self._model.add_other_laws(*everything, generators[5:])
+            self._model.add_other_laws(*everything, generators[5:7])
             self._model.know(*everything[:2], chance)
         self._publish()
         tasks.finish()

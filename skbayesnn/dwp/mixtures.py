@@ -9,6 +9,7 @@ from skbayesnn.dwp.width import GIVEN
 from skbayesnn.gaussian_process.stand_ins import with_noise
 from skbayesnn.numerics.workers import ALONE
 from skbayesnn.predictive import PredictiveMixture, linear_pool
+from skbayesnn.training.beside import pooled
 from skbayesnn.training.label_noise import with_label_noise
 from skbayesnn.training.unseen import draws_where_unseen, where_unseen
 
@@ -21,11 +22,9 @@ class Predictions:
         X = self.scales.inputs(X)
         moments = self.output.predict(X, workers)
         at = moments[0][:, 0].mean(axis=0)
-        if self.law is None:
-            noises = np.tile(np.exp(self.parameters["log_noise"]), (len(moments[0]), 1))
-            mixtures = self._with_width(self.width, *moments, noises)
-        else:
-            mixtures = [self._with_noise(X, at, *(part[:, 0] for part in moments))]
+        mixtures = self.own_mixtures(X, *moments)
+        if self.beside is not None:
+            mixtures = [pooled(mixtures, [self.beside], [X])]
         chance, gaussians = self._elsewhere(X)
         mixtures = [where_unseen(m, chance, gaussians, t) for t, m in enumerate(mixtures)]
         if self.settings is not None:
@@ -33,6 +32,17 @@ class Predictions:
         if self.known is not None:
             mixtures = self.known.pool(X, mixtures, self.scales.y_offset, self.scales.y_scale)
         return mixtures
+
+    def own_mixtures(self, X, means, variances):
+        """Predictive mixtures of the deep Wishart process alone, in the units of y.
+
+        X is standardised; means and variances are those of the function in each draw.
+        """
+        if self.law is None:
+            noises = np.tile(np.exp(self.parameters["log_noise"]), (len(means), 1))
+            return self._with_width(self.width, means, variances, noises)
+        at = means[:, 0].mean(axis=0)
+        return [self._with_noise(X, at, means[:, 0], variances[:, 0])]
 
     def _with_settings(self, X, mixtures, at):
         """Pool the mixtures with the predictions of all hyperparameter draws; X is standardised."""
@@ -116,11 +126,15 @@ class Predictions:
         """Joint draws of the function of the first target plus noise, in the units of y."""
         X = self.scales.inputs(X)
         draws = self.output.sample(X, generator, n_samples)
-        at = self.output.predict(X)[0][:, 0].mean(axis=0)
+        moments = self.output.predict(X)
+        at = moments[0][:, 0].mean(axis=0)
         units = np.full(n_samples, np.exp(self.parameters["log_noise"][0]))
         draws = self._with_drawn_noise(X, at, draws, at, units, self.width, generator)
         location, scale = self.scales.y_offset[0], self.scales.y_scale[0]
         draws = draws * scale + location
+        if self.beside is not None:
+            own = self.own_mixtures(X, *moments)[0].mean()
+            self.beside.replace_draws(draws, X, lambda _: own[:, None], generator)
         draws_where_unseen(draws, *self._elsewhere(X), generator)
         if self.settings is not None:
             others = np.flatnonzero(generator.random(n_samples) < self.chance)

@@ -29,10 +29,14 @@ from skbayesnn.gaussian_process.learned_noise import choose_law
 from skbayesnn.gaussian_process.stand_ins import seen_through
 from skbayesnn.numerics.random import some_rows
 from skbayesnn.numerics.workers import ALONE
+from skbayesnn.training.beside import ProcessBeside
+from skbayesnn.training.process import NEXT_TO_NO_NOISE
 
 LITTLE_NOISE, MOST_LOSS = 0.01, 1.0
 """Noise variance of standardised targets from which on all draws of the hidden layers are good, and
 nats a row by which the log evidence of a good one may be below that of the best."""
+JUDGING = 0.2
+"""Part of the rows that judge a process without hidden layers."""
 MOST_FREEDOM = 20
 """Degrees of freedom at most where they are not given: of a hundred inputs few matter."""
 
@@ -78,6 +82,8 @@ class Model(Predictions):
         Takes part in predictions, with the probability ``chance``.
     elsewhere : Elsewhere or None
         Takes the place of the output away from the rows.
+    beside : ProcessBeside or None
+        A process without hidden layers, which takes part in predictions if noise is next to none.
     known : KnownRows or None
         Speaks where inputs are those of a row, if rows have copies.
     """
@@ -119,6 +125,7 @@ class Model(Predictions):
         self.kind, self.rows = InducingOutput, ()
         self.temperature, self.label_noise = 1.0, 0.0
         self.chance, self.settings, self.elsewhere, self.known = 0.0, None, None, None
+        self.beside = None
         if exact:
             self.condition_on(*self.seen, "exact")
 
@@ -237,6 +244,25 @@ class Model(Predictions):
             noise = float(np.exp(log_noise[0]))
             self.width = best_width(Y[:, 0] - means, variances, noise, weights)
 
+    def learn_process(self, X, Y, weights, generator, workers=ALONE):
+        """Let a process without hidden layers take part in predictions if noise is next to none.
+
+        What hidden layers gain is then less than what their draws cost in precision, and rows that
+        only summarise others cost even more. Some rows, each left out of the output, judge both.
+        """
+        exact = self.found[-1] < NEXT_TO_NO_NOISE and self.kind is not InducingOutput
+        few = chance_of_settings(weights, X.shape[1]) > 0
+        if few or not (exact and self.sizes.n_layers and self.sizes.n_targets == 1):
+            return
+        order = generator.permutation(len(X))
+        other, rows = np.split(order, [int(JUDGING * len(X))])
+        output = self.kind(self.sizes, self.theta, self.noise, *self.rows, copies=weights)
+        moments = output.left_out(LAST_DRAWS, workers)
+        known = self.own_mixtures(X[other], *(part[None, None, other] for part in moments))
+        y = self.scales.y_offset + self.scales.y_scale * Y
+        self.beside = ProcessBeside(X, y, weights, rows, other, known, generator)
+        ProcessBeside.agree([self.beside])
+
     def learn_calibration(self, X, Y, weights):
         """Find how certain class probabilities are to be; rows as in :meth:`condition_on`.
 
@@ -291,7 +317,7 @@ class Model(Predictions):
     def leave_rows(self):
         """Predict from the inducing points; put there what another output knows of its rows."""
         self.chance, self.settings, self.elsewhere, self.known = 0.0, None, None, None
-        self.width = None
+        self.width, self.beside = None, None
         if self.law is not None:  # a stream has Gaussian noise
             self.parameters["log_noise"] += np.log(self.mean_noise / self.unit)
             self.law, self.laws = None, "gaussian"

@@ -13,7 +13,7 @@ from skbayesnn.gaussian_process.factors import cholesky
 from skbayesnn.gaussian_process.kernels import squared_exponential
 
 LOG_2PI = np.log(2 * np.pi)
-JITTER = 1e-10
+JITTER = 1e-12
 """Least noise variance, as a part of the height: what is added to every noise variance."""
 PRIOR_MEANS, PRIOR_STD = (0.0, -2.0), 3.0
 """Of a normal prior of the logs of height and noise variance, of standardised targets."""

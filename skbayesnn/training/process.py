@@ -22,19 +22,19 @@ from skbayesnn.gaussian_process.tails import draw_scales, with_tails
 from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.training.normal_scores import unchanged
 
-SEARCH_ROWS, RACE_ROWS, MOST_ROWS = 400, 200, 2000
-"""Rows by which length scales and noise are learned, by which starts race before that, and that the
-process is given."""
+RACE_ROWS, SEARCH_ROWS, FINE_ROWS, MOST_ROWS = 200, 400, 1000, 2000
+"""Rows by which starts race, by which the best one's length scales and noise are learned, by which
+they are learned where there is next to no noise, and that the process is given."""
 STARTS = (1.0, 0.1), (3.0, 0.01), (0.2, 0.03)
 """Length scales, as a part of the typical distance of two rows, and noise variances. Two further
 starts have the inputs that matter, and a short length scale along one input
 (:mod:`skbayesnn.gaussian_process.few_inputs`)."""
 RACE_ITERATIONS, ITERATIONS = 10, 40
-LEAST_LOG_NOISE = -22.0
-"""A deviation of 2e-5 of the targets', where there is no noise: a little above what is always added
+LEAST_LOG_NOISE = -26.0
+"""A deviation of 2e-6 of the targets', where there is no noise: a little above what is always added
 to the covariance."""
-NO_NOISE = -18.0
-"""A process whose log noise variance is below finds none."""
+NEXT_TO_NO_NOISE, NO_NOISE = -12.0, -18.0
+"""A process whose log noise variance is below finds next to none, or none."""
 ROWS_AT_ONCE = 1000
 """Rows of which functions are drawn jointly."""
 ROUNDS = 2
@@ -132,8 +132,11 @@ class GaussianProcess:
         data = self._inputs_of(X), (targets - self.location) / self.scale, weights
         some = at_most(data, SEARCH_ROWS, generator)
         self.few, start = self._race(some, generator) if few is None else (few, few.settings)
-        best = self._search(start, some, ITERATIONS)
-        start = start if best is None else best.x
+        start = self._search(start, some)
+        if start[-1] < NEXT_TO_NO_NOISE and len(X) > SEARCH_ROWS:
+            # Errors are those of the length scales, which more rows tell more precisely.
+            some = at_most(data, FINE_ROWS, generator)
+            start = self._search(start, some)
         rows = np.arange(len(some[0]))
         self.settings, _, self.law = start_with_law(
             *some, rows, start, LEAST_LOG_NOISE, gaussian=True, n_candidates=self.n_candidates
@@ -152,9 +155,12 @@ class GaussianProcess:
         starts = [*few.starts(self.n_candidates), *fast_along_one(*rows)]
         return few, race(*rows, LEAST_LOG_NOISE, starts)
 
-    def _search(self, start, data, max_iter):
+    def _search(self, start, data):
+        """The best settings from this start, or the start itself where they are not found."""
         X, z, weights = data
-        return search(start, X, z[:, None], weights, max_iter, LEAST_LOG_NOISE, self.n_candidates)
+        rows = X, z[:, None], weights
+        best = search(start, *rows, ITERATIONS, LEAST_LOG_NOISE, self.n_candidates)
+        return start if best is None else best.x
 
     def give(self, X, targets, weights, generator):
         """Condition on these rows, with the settings as they are; parameters as at the start."""
