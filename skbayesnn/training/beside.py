@@ -10,7 +10,9 @@ held-out rows of all networks of a pool together determine four things.
 
    for the means m_g of the process and m_n of the network. The pull r minimises the mean absolute
    error, with or without the rows that are outliers for the process, whichever makes all rows more
-   probable: one exception from an exact rule can be the larger part of the error.
+   probable: one exception from an exact rule can be the larger part of the error. The mean stays
+   where it is, r = 0, if that makes the rows more probable by a nat each: where a process is exact
+   at most rows and far off at others, no other mean is.
 
 2. The width. If all processes find no noise, they are too wide: if a function is smoother than
    draws of a process with squared exponential covariance, it is predicted with smaller errors than
@@ -48,6 +50,9 @@ LEAST_PART = 0.01
 PULLS = np.linspace(0.0, 1.0, 21)
 LOG_FACTOR_STEP, LEAST_LOG_FACTOR = 0.25, -8.0
 """Of the search of the width."""
+OWN_LEAD = 1.0
+"""Nats a row by which the unmoved mean has to win against that of the least absolute error. Small
+gains in likelihood cost more in absolute error than they are worth."""
 FARTHEST = 8.0
 """Standard deviations from its prediction beyond which a held-out row is an outlier: a process
 would follow it if it were given the row."""
@@ -205,8 +210,14 @@ def best_move(held, exact):
         )
         return pull, factor, logs
 
+    def likelihood(move):
+        return logsumexp(move[2])
+
     pulls = best_pull(held), best_pull([each.without_outliers() for each in held])
-    return max(map(given, dict.fromkeys(pulls)), key=lambda each: logsumexp(each[2]))
+    best = max(map(given, dict.fromkeys(pulls)), key=likelihood)
+    unmoved = given(0.0)
+    lead = OWN_LEAD * sum(each.weights.sum() for each in held)
+    return unmoved if likelihood(unmoved) > likelihood(best) + lead else best
 
 
 class ProcessBeside:
