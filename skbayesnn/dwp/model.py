@@ -347,6 +347,7 @@ class Model(Predictions):
             out["temperature_"], out["label_noise_"] = self.temperature, self.label_noise
         if p["log_noise"].size:
             out["likelihood_"] = "gaussian" if self.law is None else "student_t"
+            out["gaussian_process_weight_"] = 0.0 if self.beside is None else self.beside.parts[0]
             out["noise_variance_"] = self._noise_variances() * scales.y_scale**2
         return out
 

@@ -230,19 +230,21 @@ class UDNRegressor(
     The Gaussian process is not part of the paper's model, although an infinitely wide network is
     one. Each network has its own process for each target, with squared exponential covariance. Its
     length scales, signal variance and noise variance maximise the evidence of the rows that the
-    network was trained on, or of 400 of them, with weak priors. The noise is Gaussian, or Student-t
-    noise that may be skewed and whose scale may depend on the inputs and on the mean, if that
-    predicts left-out rows better by more than a standard error, as in
+    network was trained on, or of 400 of them (1000 if noise is next to none), with weak priors. The
+    noise variance is at least 5e-12 of the variance of the target. The noise is Gaussian, or
+    Student-t noise that may be skewed and whose scale may depend on the inputs and on the mean, if
+    that predicts left-out rows better by more than a standard error, as in
     :class:`DeepWishartRegressor`. With Gaussian noise the function has Student-t tails, as there.
 
     Three numbers follow from the held-out rows of all networks together. The mean of the process is
     moved to (1 − r) m_g + r m_n, where m_g is its own mean and m_n that of the network; r minimises
     the mean absolute error, with or without rows that are more than 8 standard deviations from the
-    prediction of the process, whichever makes all held-out rows more probable. If all processes
-    find no noise, they are too wide, and their variance is multiplied by a factor of at most 1,
-    which maximises the likelihood of the rows with a standard normal prior on its logarithm. The
-    weight v is a posterior mean under a uniform prior, where a held-out row has density (1 − v) p +
-    v g, with the density p of the network and g of the moved process; means below 0.01 count as 0.
+    prediction of the process, whichever makes all held-out rows more probable; r is 0 if that makes
+    them more probable still, by a nat per row. If all processes find no noise, they are too wide,
+    and their variance is multiplied by a factor of at most 1, which maximises the likelihood of the
+    rows with a standard normal prior on its logarithm. The weight v is a posterior mean under a
+    uniform prior, where a held-out row has density (1 − v) p + v g, with the density p of the
+    network and g of the moved process; means below 0.01 count as 0.
     The process is then given all rows, or 2000 of them, but not those outliers, because it would
     follow them (``skbayesnn.training.beside``).
 

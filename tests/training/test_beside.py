@@ -17,6 +17,7 @@ from skbayesnn.training.beside import (
     HeldOut,
     ProcessBeside,
     best_factor,
+    best_move,
     best_pull,
     expected_part,
     log_chances,
@@ -264,3 +265,25 @@ def test_where_no_process_can_be_fitted_the_network_is_alone(rows, rng, monkeypa
     draws = np.zeros((40, 3))
     found.replace_draws(draws, X, None, rng)
     assert not draws.any()
+
+
+def test_an_exact_process_keeps_its_mean_although_few_errors_are_large(rng):
+    """A network has the smaller absolute error: the process misses a tenth of the rows by far."""
+    y = rng.normal(size=100)
+    errors = np.where(np.arange(100) < 10, 1.0, 1e-4) * rng.normal(size=100)
+    scales = np.where(np.arange(100) < 10, 1.0, 1e-4)
+    network = y + 0.05 * rng.normal(size=100)
+    law = PredictiveMixture([1.0], (y + errors)[:, None], scales[:, None] ** 2)
+    held = HeldOut(y, np.ones(100), norm.logpdf(y, network, 0.05), network, law)
+    assert best_pull([held]) > 0.5
+    pull, factor, logs = best_move([held], exact=False)
+    assert (pull, factor) == (0.0, 1.0)
+    np.testing.assert_array_equal(
+        logs, log_chances(held.log_densities, law.logpdf(y), held.weights)
+    )
+
+
+def test_small_gains_in_likelihood_do_not_keep_the_mean(rng):
+    y, network = rng.normal(size=(2, 100))
+    held = held_out(y, y + 0.9 * network, y + 1.0 * rng.normal(size=100), 1.5)
+    assert best_move([held], exact=False)[0] == best_pull([held]) > 0.0

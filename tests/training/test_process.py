@@ -189,3 +189,29 @@ def test_without_noise_the_law_is_as_narrow_as_the_errors(rng):
     assert np.abs(law.mean() - truth).max() < 1e-4
     # A noise of 1e-3 was added to laws before, whatever the errors were.
     assert law.std().max() < 1e-4
+
+
+def test_without_noise_more_rows_tell_length_scales(monkeypatch):
+    """An independent judge: the evidence of all rows, and errors at others."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.7, 1.7, (1500, 3))
+    y = np.exp(0.5 * X[:, 0]) * np.sin(X[:, 1]) + X[:, 2] ** 2
+    known, told = X[:1000], y[:1000]
+
+    def fitted():
+        return GaussianProcess(known, told, np.ones(1000), np.random.default_rng(1))
+
+    def log_evidence(process):
+        C = covariance(process.settings, known, known)
+        C += (np.exp(process.settings[-1]) + 1e-12 * np.exp(process.settings[-2])) * np.eye(1000)
+        root = np.linalg.cholesky(C)
+        solved = np.linalg.solve(root, (told - told.mean()) / told.std())
+        return -0.5 * solved @ solved - np.log(np.diagonal(root)).sum()
+
+    fine = fitted()
+    monkeypatch.setattr(module, "FINE_ROWS", module.SEARCH_ROWS)
+    coarse = fitted()
+    assert fine.settings[-1] < module.NEXT_TO_NO_NOISE
+    assert log_evidence(fine) > log_evidence(coarse)
+    errors = [np.abs(each(X[1000:]).mean() - y[1000:]).mean() for each in (fine, coarse)]
+    assert errors[0] < errors[1] < 1e-3
