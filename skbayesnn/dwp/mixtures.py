@@ -9,7 +9,7 @@ from skbayesnn.dwp.width import GIVEN
 from skbayesnn.gaussian_process.stand_ins import with_noise
 from skbayesnn.numerics.workers import ALONE
 from skbayesnn.predictive import PredictiveMixture, linear_pool
-from skbayesnn.training.beside import pooled
+from skbayesnn.training.beside import pooled, with_processes
 from skbayesnn.training.label_noise import with_label_noise
 from skbayesnn.training.unseen import draws_where_unseen, where_unseen
 
@@ -23,10 +23,11 @@ class Predictions:
         moments = self.output.predict(X, workers)
         at = moments[0][:, 0].mean(axis=0)
         mixtures = self.own_mixtures(X, *moments)
+        away = self._elsewhere(X)
         if self.beside is not None:
             mixtures = [pooled(mixtures, [self.beside], [X])]
-        chance, gaussians = self._elsewhere(X)
-        mixtures = [where_unseen(m, chance, gaussians, t) for t, m in enumerate(mixtures)]
+            away = with_processes(*away, [self.beside], [X])
+        mixtures = [where_unseen(m, *away, t) for t, m in enumerate(mixtures)]
         if self.settings is not None:
             mixtures = self._with_settings(X, mixtures, at)
         if self.known is not None:
@@ -131,11 +132,12 @@ class Predictions:
         units = np.full(n_samples, np.exp(self.parameters["log_noise"][0]))
         draws = self._with_drawn_noise(X, at, draws, at, units, self.width, generator)
         location, scale = self.scales.y_offset[0], self.scales.y_scale[0]
-        draws = draws * scale + location
+        draws, away = draws * scale + location, self._elsewhere(X)
         if self.beside is not None:
             own = self.own_mixtures(X, *moments)[0].mean()
             self.beside.replace_draws(draws, X, lambda _: own[:, None], generator)
-        draws_where_unseen(draws, *self._elsewhere(X), generator)
+            away = with_processes(*away, [self.beside], [X])
+        draws_where_unseen(draws, *away, generator)
         if self.settings is not None:
             others = np.flatnonzero(generator.random(n_samples) < self.chance)
             drawn, units = self.settings.sample(X, generator, len(others))

@@ -53,6 +53,8 @@ LOG_FACTOR_STEP, LEAST_LOG_FACTOR = 0.25, -8.0
 OWN_LEAD = 1.0
 """Nats a row by which the unmoved mean has to win against that of the least absolute error. Small
 gains in likelihood cost more in absolute error than they are worth."""
+AWAY = 0.5
+"""Part of processes without noise, times their weight, in predictions away from the rows."""
 FARTHEST = 8.0
 """Standard deviations from its prediction beyond which a held-out row is an outlier: a process
 would follow it if it were given the row."""
@@ -378,3 +380,42 @@ def pooled(networks, beside, inputs, target=0):
     parts = [part for part, _ in pairs]
     own = np.full(n, (1.0 - sum(parts)) / n)
     return linear_pool([*networks, *(law for _, law in pairs)], [*own, *parts])
+
+
+def with_processes(chance, gaussians, beside, inputs, target=0):
+    """The prediction away from the rows, half of it by processes that find no noise.
+
+    The prediction there has one length scale for all inputs and is wide. A process without noise
+    often knows better how the function continues, but its variance, learned among the rows, is
+    often too small there. It takes half of the prediction, times its weight, as it is: neither
+    moved nor narrowed.
+
+    Parameters
+    ----------
+    chance, gaussians
+        What :class:`skbayesnn.training.unseen.Unseen` gives for m rows.
+    beside : list of ProcessBeside or None
+    inputs : list of ndarray of shape (m, n_inputs)
+        As each of them was given inputs.
+    target : int, default=0
+
+    Returns
+    -------
+    chance, gaussians
+        The same for this target alone.
+    """
+    if gaussians is None:
+        return chance, None
+    weights, *moments = gaussians
+    means, variances = (part[:, [target]] for part in moments)
+    laws = [
+        (AWAY / len(beside) * each.parts[target], each.processes[target](X[chance > 0]))
+        for each, X in zip(beside, inputs, strict=True)
+        if each is not None and each.parts[target] > 0 and each.processes[target].without_noise
+    ]
+    left = 1.0 - sum(part for part, _ in laws)
+    return chance, (
+        np.concatenate([left * weights, *(part * law.weights for part, law in laws)]),
+        np.concatenate([means, *(law.means[:, None] for _, law in laws)], axis=2),
+        np.concatenate([variances, *(law.variances[:, None] for _, law in laws)], axis=2),
+    )

@@ -22,7 +22,7 @@ from skbayesnn._validation import (
 from skbayesnn.base import POINT_ESTIMATES, ProbabilisticRegressorMixin
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture, linear_pool
-from skbayesnn.training.beside import ProcessBeside, pooled
+from skbayesnn.training.beside import ProcessBeside, pooled, with_processes
 from skbayesnn.training.effects import distance_units, input_effects
 from skbayesnn.training.rows import regression_rows
 from skbayesnn.training.unseen import where_unseen
@@ -257,8 +257,9 @@ class UDNRegressor(
     of the predicted mean, relative to the largest slope, so that an input without effect may leave
     its range. The process is given up to 400 rows, and is averaged over the posterior of its length
     scale and noise (``skbayesnn.training.unseen``). A tenth of its weight has 25 times the variance
-    of the function. With ``normalize_X=False`` none of this is done, and inputs are not compressed,
-    because layers of your own may know how the function continues.
+    of the function. If the processes that are pooled with the networks find no noise, half of this
+    prediction, times their weight, is theirs. With ``normalize_X=False`` none of this is done, and
+    inputs are not compressed, because layers of your own may know how the function continues.
 
     With one input, the first network is trained both without and with the further inputs sin(ωx)
     and cos(ωx), where ω takes six values from 2 to 16 and x is the normalised input. All networks
@@ -268,10 +269,9 @@ class UDNRegressor(
     Where it falls short on synthetic problems: beyond the range of the inputs, 90 % intervals cover
     61 % if a function rises far above all rows, 71 to 79 % on four other tables, and 87 to 100 % on
     the rest, mostly too much. In a gap between the rows, the log density may be 0.8 nats per row
-    below that of a Gaussian process that takes its length scale for known. With 1000 to 3000 rows
-    without noise, the intervals cover 97 to 99 % on three tables. Elsewhere, with 20 to 50 rows,
-    the intervals cover 68 to 77 % on some problems (skewed noise, a smooth function, two modes,
-    pure noise, Friedman's function). On a table of 41,000 rows (protein) they cover 87 %.
+    below that of a Gaussian process that takes its length scale for known. With 20 to 50 rows, the
+    intervals cover 68 to 77 % on some problems (skewed noise, a smooth function, two modes, pure
+    noise, Friedman's function). On a table of 41,000 rows (protein) they cover 87 %.
 
     The predictive distribution of "student_t" is approximated by twenty Gaussians; its
     distribution function is within 0.002 of Student's.
@@ -558,7 +558,10 @@ class UDNRegressor(
             for t, of_target in enumerate(zip(*of_members, strict=True))
         ]
         unseen = self._unseen(self._placed(X))
-        mixtures = [where_unseen(known, *unseen, t) for t, known in enumerate(mixtures)]
+        mixtures = [
+            where_unseen(known, *with_processes(*unseen, beside, standardised, t))
+            for t, known in enumerate(mixtures)
+        ]
         return mixtures[0] if self._y_ndim == 1 else mixtures
 
     def _own_mixtures(self, X):

@@ -1,6 +1,7 @@
 """The part of a Gaussian process in predictions of networks: mean, width, weight, and few rows."""
 
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -22,8 +23,10 @@ from skbayesnn.training.beside import (
     expected_part,
     log_chances,
     pooled,
+    with_processes,
 )
 from skbayesnn.training.normal_scores import NormalScores
+from skbayesnn.training.unseen import where_unseen
 
 
 def gaussian(means, std):
@@ -287,3 +290,23 @@ def test_small_gains_in_likelihood_do_not_keep_the_mean(rng):
     y, network = rng.normal(size=(2, 100))
     held = held_out(y, y + 0.9 * network, y + 1.0 * rng.normal(size=100), 1.5)
     assert best_move([held], exact=False)[0] == best_pull([held]) > 0.0
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_a_process_without_noise_takes_half_its_weight_away_from_the_rows(exact):
+    law = gaussian(np.array([1.0, 2.0]), 0.1)
+    process = SimpleNamespace(parts=[0.6], processes=[Mock(return_value=law, without_noise=exact)])
+    chance, wide = np.array([0.0, 1.0, 0.5]), (np.array([0.9, 0.1]), *np.ones((2, 2, 1, 2)))
+    X = np.arange(3.0)[:, None]
+    same, found = with_processes(chance, wide, [process, None], [X, None])
+    assert same is chance
+    known = gaussian(np.zeros(3), 1.0)
+    away = where_unseen(known, same, found)
+    part = 0.5 * 0.6 / 2 if exact else 0.0
+    # The second row is away from all others, the third one half so.
+    for row, share, own in ((1, 1.0, 1.0), (2, 0.5, 2.0)):
+        density = (1 - part) * norm.pdf(0.7, 1.0, 1.0) + part * norm.pdf(0.7, own, 0.1)
+        expected = (1 - share) * norm.pdf(0.7) + share * density
+        assert np.exp(away.logpdf(np.full(3, 0.7)))[row] == pytest.approx(expected, rel=1e-12)
+    if exact:
+        np.testing.assert_array_equal(process.processes[0].call_args[0][0], X[1:])
