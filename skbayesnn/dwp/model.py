@@ -260,8 +260,9 @@ class Model(Predictions):
         moments = output.left_out(LAST_DRAWS, workers)
         known = self.own_mixtures(X[other], *(part[None, None, other] for part in moments))
         y = self.scales.y_offset + self.scales.y_scale * Y
-        self.beside = ProcessBeside(X, y, weights, rows, other, known, generator)
-        ProcessBeside.agree([self.beside])
+        beside = ProcessBeside(X, y, weights, rows, other, known, generator)
+        ProcessBeside.agree([beside])
+        self.beside = beside if beside.parts[0] > 0 else None
 
     def learn_calibration(self, X, Y, weights):
         """Find how certain class probabilities are to be; rows as in :meth:`condition_on`.
