@@ -289,9 +289,9 @@ class DeepWishartRegressor(
     Gaussian process without hidden layers takes part in predictions. Then what hidden layers gain
     can be less than what the noise of their draws costs in precision, and with more than 1500 rows
     a sparse output costs even more. The process, its mean, its width and its weight are those of
-    :class:`~skbayesnn.udn.UDNRegressor`, and so is its part in predictions away from the rows. A
-    fifth of the rows judge both models; each of these rows is left out of the output layer, but the
-    hidden layers have seen it.
+    :class:`UDNRegressor`, and so is its part in predictions away from the rows. A fifth of the rows
+    judge both models; each of these rows is left out of the output layer, but the hidden layers
+    have seen it.
 
     Where intervals fail on synthetic tables of a few hundred rows: up to half a range outside the
     rows, 90 % intervals covered 0.62, 0.68 and 0.85 on three of nine tables, in one of which the
