@@ -38,11 +38,12 @@ def ard(n_features):
     return RBF(np.ones(n_features), (1e-2, 1e4))
 
 
-def gaussian_process(X, y, kernel=ard):
+def gaussian_process(X, y, kernel=ard, largest_height=1e3, least_noise=1e-8):
     """scikit-learn's, with noise; large tables by random rows, see above."""
     order = np.random.default_rng(0).permutation(len(X))
     few, many = order[:GP_FIT_ROWS], order[:GP_ROWS]
-    kernel = ConstantKernel(1.0, (1e-3, 1e3)) * kernel(X.shape[1]) + WhiteKernel(0.1, (1e-8, 10))
+    height, noise = (1e-3, largest_height), (least_noise, 10)
+    kernel = ConstantKernel(1.0, height) * kernel(X.shape[1]) + WhiteKernel(0.1, noise)
     process = GaussianProcessRegressor(
         kernel, normalize_y=True, n_restarts_optimizer=2, random_state=0
     )

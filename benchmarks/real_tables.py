@@ -9,7 +9,7 @@ classes. Up to ``--rows`` rows train, up to 1000 test. All models have their def
     python benchmarks/real_tables.py --draw 0 --part 0 8 --rows 300 --folder DIR
     python benchmarks/real_tables.py --draw 0 --part 0 8 --rows 300 --folder DIR --classes
 
-Every fit is a line in the folder's file of scores, and what is there is not fitted again. The
+Every fit is a line in the folder's file for this number of rows, and is not made again. The
 command ends with the mean ranks and with the tables on which one of ours is furthest behind the
 best of the others.
 """
@@ -182,7 +182,7 @@ def main():
     parser.add_argument("--rows", type=int, default=300, help="most training rows")
     parser.add_argument("--least", type=int, default=45, help="least rows of a table")
     parser.add_argument("--classes", action="store_true")
-    parser.add_argument("--models", nargs="+", help="by default ours and three to five peers")
+    parser.add_argument("--models", nargs="+", help="by default ours and two to four peers")
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--n-jobs", type=int, default=2)
     parser.add_argument("--worst", type=int, default=8)
@@ -196,7 +196,8 @@ def main():
     models = options.models or default
     columns = [*FIRST_COLUMNS, *SCORES[options.classes]]
     options.folder.mkdir(parents=True, exist_ok=True)
-    path = options.folder / ("classes.csv" if options.classes else "regression.csv")
+    kind = "classes" if options.classes else "regression"
+    path = options.folder / f"{kind}-{options.rows}.csv"
     done = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=columns)
     if not options.no_run:
         there = set(zip(done["table"], done["model"], strict=True))

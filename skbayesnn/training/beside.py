@@ -216,10 +216,10 @@ def best_move(held, exact):
         return logsumexp(move[2])
 
     pulls = best_pull(held), best_pull([each.without_outliers() for each in held])
-    best = max(map(given, dict.fromkeys(pulls)), key=likelihood)
-    unmoved = given(0.0)
+    moves = {pull: given(pull) for pull in dict.fromkeys((*pulls, 0.0))}
+    best = max((moves[pull] for pull in pulls), key=likelihood)
     lead = OWN_LEAD * sum(each.weights.sum() for each in held)
-    return unmoved if likelihood(unmoved) > likelihood(best) + lead else best
+    return moves[0.0] if likelihood(moves[0.0]) > likelihood(best) + lead else best
 
 
 class ProcessBeside:

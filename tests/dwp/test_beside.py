@@ -40,7 +40,7 @@ def test_joint_draws_agree_with_the_distributions(fitted):
     np.testing.assert_allclose(below, np.tile(levels, (20, 1)), atol=5 * 0.5 / np.sqrt(4000))
 
 
-def test_noise_hidden_layers_and_few_rows_decide_whether_there_is_one(fitted):
+def test_noise_hidden_layers_and_few_rows_decide_whether_there_is_one():
     rng = np.random.default_rng(4)
     X = rng.uniform(-1, 1, (150, 2))
     y = smooth(X)
