@@ -13,17 +13,15 @@ from scipy.stats import norm
 from skbayesnn.gaussian_process import evidence
 from skbayesnn.gaussian_process.tails import with_tails
 from skbayesnn.predictive import PredictiveMixture, moved
-from skbayesnn.training.beside import (
+from skbayesnn.training.beside import ProcessBeside, pooled, with_processes
+from skbayesnn.training.held_out import (
     LOG_FACTOR_STEP,
     HeldOut,
-    ProcessBeside,
     best_factor,
     best_move,
     best_pull,
     expected_part,
     log_chances,
-    pooled,
-    with_processes,
 )
 from skbayesnn.training.normal_scores import NormalScores
 from skbayesnn.training.unseen import where_unseen
