@@ -56,9 +56,11 @@ class StableNNRegressorCV(
 ):
     """Stable network with α and ν chosen by cross-validation, refitted to all rows.
 
-    The result is that of ``GridSearchCV(StableNNRegressor(...), {"alpha": alphas, "nu": nus})`` for
-    the same folds, seed and scorer. This class does less work, because it finds the cells of each
-    fold only once. All fits use the same seed, so that chance favours no pair (α, ν).
+    The scores are those of ``GridSearchCV(StableNNRegressor(gaussian_process=False, ...), {"alpha":
+    alphas, "nu": nus})`` for the same folds, seed and scorer: networks are compared by their own
+    predictions, and a Gaussian process takes part in those of the refit alone. This class does less
+    work, because it finds the cells of each fold only once. All fits use the same seed, so that
+    chance favours no pair (α, ν).
 
     Parameters
     ----------
@@ -78,7 +80,7 @@ class StableNNRegressorCV(
         proper, and a single outlier does not decide it.
     input_scale, likelihood, dense_units, n_units, activation, move_units, sampler
         As in :class:`StableNNRegressor`.
-    extrapolation, noise_variance
+    extrapolation, gaussian_process, noise_variance
         As in :class:`StableNNRegressor`.
     cells : {"auto", "line", "plane", "additive", "sampled"}, default="auto"
         As in :class:`StableNNRegressor`. "auto" is resolved once, on all rows.
@@ -176,6 +178,7 @@ class StableNNRegressorCV(
         move_units: bool = False,
         sampler: Literal["gibbs", "metropolis"] = "gibbs",
         extrapolation: Literal["stacked", "posterior"] = "stacked",
+        gaussian_process: bool = True,
         noise_variance: float | Literal["sample"] = "sample",
         normalize_X: bool = True,
         normalize_y: bool = True,
@@ -200,6 +203,7 @@ class StableNNRegressorCV(
         self.move_units = move_units
         self.sampler = sampler
         self.extrapolation = extrapolation
+        self.gaussian_process = gaussian_process
         self.noise_variance = noise_variance
         self.normalize_X = normalize_X
         self.normalize_y = normalize_y
@@ -333,7 +337,9 @@ class StableNNRegressorCV(
         splits = self._splits(X, y, np.arange(len(table))[weighted], seed, to_splitter)
         # Decided on all rows: folds of fewer rows would be allowed what the refit is not.
         kind = kind_of_cells(self, table[weighted])
-        member = self._member(GridMember, seed, n_jobs=1, cells=kind)
+        # Networks are compared by their own predictions.
+        own = {"n_jobs": 1, "cells": kind, "gaussian_process": False}
+        member = self._member(GridMember, seed, **own)
 
         every = np.zeros(len(table))
         every[weighted] = weights

@@ -23,10 +23,12 @@ from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.stable.additive.effects import PartialEffectsMixin
+from skbayesnn.stable.beside import learn_process, may_have_process
 from skbayesnn.stable.extrapolation import Extrapolation
 from skbayesnn.stable.partitions.choice import make_partition, make_prior
 from skbayesnn.stable.posterior import sample_posterior, warn_unless_converged
 from skbayesnn.stable.settings import CONSTRAINTS, check_unchanged, model_parameters
+from skbayesnn.training.beside import pooled
 
 
 class StableNNRegressor(
@@ -113,6 +115,10 @@ class StableNNRegressor(
         is nearly one for smooth functions, and nearly zero for functions with jumps. Predictions
         among the rows, and all parameters, are those of the posterior of the network. "posterior"
         uses that posterior everywhere.
+    gaussian_process : bool, default=True
+        Whether a Gaussian process takes part in the predictions of additive cells with dense units.
+        Held-out rows determine its weight: see the notes and `gaussian_process_weight_`. False
+        predicts by the posterior of the network alone.
     noise_variance : "sample" or float, default="sample"
         Variance of the noise in the squared units of y, or "sample" to infer it under a
         half-Cauchy prior (on the variance, in units of that of y).
@@ -151,9 +157,13 @@ class StableNNRegressor(
     ----------
     input_scale_ : ndarray of shape (n_features,)
         What X is multiplied by, after its location is subtracted (with `normalize_X`).
-    bias_scale_ : float Standard deviation of the biases: 1, unless it is estimated together with
-    the input scales. For cosines it is π, which stands for uniform phases. cells_ : object
+    bias_scale_ : float
+        Standard deviation of the biases: 1, unless it is estimated together with the input scales.
+        For cosines it is π, which stands for uniform phases.
+    cells_ : object
         The cells, with their ``log_masses``.
+    gaussian_process_weight_ : float
+        Weight of the Gaussian process in predictions, from 0 to 1.
     noise_variance_ : float
         Noise variance in the squared units of y. This is the posterior mean. If the scale of the
         noise depends on the inputs, it is the variance at a row with average inputs.
@@ -226,6 +236,13 @@ class StableNNRegressor(
     parts are drawn jointly every few sweeps. With more rows, the function converges long before the
     parts that it is the sum of.
 
+    With dense units and from 10 to 12,000 distinct rows, predictions are those of the posterior of
+    the network, mixed with a Gaussian process that has a length scale for each input and its own
+    distribution of noise. A fifth of the rows is held out once. Two short chains and the process,
+    which know the other rows, predict it, and the weight of the process is what these predictions
+    suggest; its mean may be moved towards that of the network. This adds about a fifth to the time
+    of a fit. Parameters, diagnostics and ``partial_effects`` are those of the network alone.
+
     Student-t noise at a row has the squared scale σ² exp(η / √(1 + η²/9)). Here η is linear in the
     inputs and, with dense units, in the mean of y according to the Gaussian limit; all of these are
     standardised, and clipped to their range over the rows. The slopes have a regularised horseshoe
@@ -272,6 +289,7 @@ class StableNNRegressor(
         move_units: bool = False,
         sampler: Literal["gibbs", "metropolis"] = "gibbs",
         extrapolation: Literal["stacked", "posterior"] = "stacked",
+        gaussian_process: bool = True,
         noise_variance: float | Literal["sample"] = "sample",
         normalize_X: bool = True,
         normalize_y: bool = True,
@@ -295,6 +313,7 @@ class StableNNRegressor(
         self.move_units = move_units
         self.sampler = sampler
         self.extrapolation = extrapolation
+        self.gaussian_process = gaussian_process
         self.noise_variance = noise_variance
         self.normalize_X = normalize_X
         self.normalize_y = normalize_y
@@ -357,15 +376,18 @@ class StableNNRegressor(
         X, y = X[rows], y[rows].astype(np.float64)
         X, y, weights, self._location, self._scale = self._prepared(X, y, weights)
         standardised = (y - self._location) / self._scale
-        if self.warm_start and hasattr(self, "_ends"):
+        again = self.warm_start and hasattr(self, "_ends")
+        if again:
             check_unchanged(self, X, standardised, weights)
             partition, starts = self.cells_, deepcopy(self._ends)
             prior = make_prior(self, partition)
-            n_warmup, extrapolation = 0, self._extrapolation
+            n_warmup, extrapolation, beside = 0, self._extrapolation, self._beside
         else:
-            *chains, rng, of_rows = spawn_generators(self.random_state, self.n_chains + 2)
+            *chains, rng, of_rows, of_process = spawn_generators(
+                self.random_state, self.n_chains + 3
+            )
             partition = self._make_partition(X, standardised, weights, rng)
-            extrapolation = None
+            extrapolation = beside = None
             if partition.may_be_stacked:
                 extrapolation = Extrapolation(partition, X, standardised, weights, of_rows)
             prior = make_prior(self, partition)
@@ -375,13 +397,21 @@ class StableNNRegressor(
             n_warmup = self.n_warmup
         self.input_scale_ = np.broadcast_to(partition.inputs.scale, X.shape[1]).copy()
         self.bias_scale_ = partition.bias_scale
-        context = self._init_callback_context(max_subtasks=self.n_chains, sequential_subtasks=False)
-        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        self._extrapolation = extrapolation
-        found = sample_posterior(self, partition, prior, starts, n_warmup, (X, y), context)
+        judged = not again and may_have_process(self, partition)
+        context = self._init_callback_context(
+            max_subtasks=self.n_chains + judged, sequential_subtasks=False
+        )
+        told = {"estimator": self, "X": X, "y": y}
+        context.call_on_fit_task_begin(**told)
+        self._extrapolation, self._beside = extrapolation, beside
+        if judged:
+            self._beside = learn_process(
+                self, X, standardised, weights, partition.inputs, of_process, context
+            )
+        found = sample_posterior(self, partition, prior, starts, n_warmup, told, context)
         vars(self).update(found)
         self._ends, self._fitted_with = starts, model_parameters(self)
-        context.call_on_fit_task_end(estimator=self, X=X, y=y)
+        context.call_on_fit_task_end(**told)
         self._warn_unless_converged()
         return self
 
@@ -419,13 +449,25 @@ class StableNNRegressor(
         """
         check_is_fitted(self, "noise_variance_draws_")
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        law = self._standardised_law(X)
+        if self._extrapolates():
+            law = self._extrapolation.stacked(law, self.cells_, self._draws, X)
+        if self._beside is not None:
+            law = pooled([law], [self._beside], [self.cells_.inputs.scaled(X)])
+        return law.scaled(float(self._location), float(self._scale))
+
+    def _standardised_law(self, X):
+        """The prediction of the network alone, for standardised targets."""
         means, variances = self.cells_.predict(self._draws, X)
         scales, of_draw, weights = self.cells_.noise_components(self._draws, X)
         noise = np.exp(self._draws.log_noise)[of_draw] * scales
-        law = PredictiveMixture(weights, means[:, of_draw], variances[:, of_draw] + noise)
-        if self._extrapolates():
-            law = self._extrapolation.stacked(law, self.cells_, self._draws, X)
-        return law.scaled(float(self._location), float(self._scale))
+        return PredictiveMixture(weights, means[:, of_draw], variances[:, of_draw] + noise)
+
+    @property
+    def gaussian_process_weight_(self) -> float:
+        """Weight of the Gaussian process in predictions."""
+        check_is_fitted(self, "noise_variance_draws_")
+        return 0.0 if self._beside is None else float(self._beside.parts[0])
 
     def _extrapolates(self):
         """Whether Gaussian processes take part in predictions away from the rows."""
@@ -478,4 +520,9 @@ class StableNNRegressor(
         f += np.sqrt(noise) / self._scale * rng.standard_normal(f.shape)
         if self._extrapolates():
             self._extrapolation.stack_draws(f, self.cells_, self._draws, X, rng)
+        if self._beside is not None:
+            self._beside.replace_draws(
+                f, self.cells_.inputs.scaled(X),
+                lambda _: self._standardised_law(X).mean()[:, None], rng,
+            )  # fmt: skip
         return self._location + self._scale * f

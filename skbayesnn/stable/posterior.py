@@ -14,19 +14,20 @@ _MAX_R_HAT = 1.01
 _MIN_EFFECTIVE = 400
 
 
-def sample_posterior(estimator, partition, prior, starts, n_warmup, data, context):
+def sample_posterior(estimator, partition, prior, starts, n_warmup, told, context):
     """Run the chains of an estimator.
 
     Parameters
     ----------
     estimator : StableNNRegressor
+        With the lengths of the chains, and the scale of its targets.
     partition : Partition
     prior : Prior
     starts : list of (State, numpy.random.Generator)
         One per chain. Both are changed in place, so that the chain can continue later.
     n_warmup : int
-    data : tuple of ndarray
-        X and y, for callbacks.
+    told : dict
+        What callbacks are told: ``estimator``, ``X`` and ``y``.
     context : sklearn.callback.CallbackContext
 
     Returns
@@ -53,8 +54,7 @@ def sample_posterior(estimator, partition, prior, starts, n_warmup, data, contex
         delayed(run_chain)(
             chain,
             n_warmup,
-            estimator,
-            data,
+            told,
             context.subcontext(task_name="chain", task_id=i, max_subtasks=n_blocks),
             attributes,
         )

@@ -19,6 +19,7 @@ CONSTRAINTS = {
     "move_units": BOOLEAN,
     "sampler": [Options(("gibbs", "metropolis"))],
     "extrapolation": [Options(("stacked", "posterior"))],
+    "gaussian_process": BOOLEAN,
     "noise_variance": [positive(), Options(("sample",))],
     "normalize_X": BOOLEAN,
     "normalize_y": BOOLEAN,

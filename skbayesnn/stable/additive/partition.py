@@ -135,6 +135,7 @@ class AdditiveCells(Partition):
         self.least_log_noise = least_log_noise(self.y)
         self.same_noise = same_noise
         self.alone = self.may_be_stacked = self.rows.shape[1] == 1 and not dense
+        self.has_dense_units = dense
         most = MAX_ALL_VALUES if self.alone else most_values(self.rows.shape[1])
         self.axes = [Axis(x, most) for x in self.rows.T]
         self.index = np.stack([axis.index for axis in self.axes])

@@ -74,6 +74,9 @@ class Partition(ABC):
         the rows (:mod:`skbayesnn.stable.extrapolation`). Such cells have a method
         ``log_densities_left_out(draws, X, y, weights)``, which returns the log density of each
         (scaled) training row given all others.
+    has_dense_units : bool
+        Whether functions have a part that all inputs determine together, as those of a Gaussian
+        process, which may then take part in predictions (:mod:`skbayesnn.stable.beside`).
     same_noise : bool
         Whether the noise is Gaussian, with the same variance everywhere.
     noise_basis : NoiseBasis or None
@@ -83,6 +86,7 @@ class Partition(ABC):
     bias_scale = 1.0
     part_names: ClassVar[frozenset[str]] = frozenset()
     may_be_stacked: bool = False
+    has_dense_units: bool = False
     same_noise: bool = True
     noise_basis: NoiseBasis | None = None
 

@@ -110,7 +110,7 @@ def sweep_blocks(n_warmup, n_sweeps):
     return [(start, stop - start) for start, stop in zip(starts, stops, strict=True)]
 
 
-def run_chain(chain, n_warmup, estimator, data, context, attributes):
+def run_chain(chain, n_warmup, told, context, attributes):
     """Run a chain block by block and report each block to scikit-learn's callbacks.
 
     Parameters
@@ -118,10 +118,8 @@ def run_chain(chain, n_warmup, estimator, data, context, attributes):
     chain : Chain
     n_warmup : int
         Sweeps before number zero.
-    estimator : estimator
-        What callbacks are told is fitted.
-    data : tuple of ndarray
-        X and y, for callbacks.
+    told : dict
+        What callbacks are told: ``estimator``, ``X`` and ``y``.
     context : sklearn.callback.CallbackContext
         Of this chain; it has a subtask for each block.
     attributes : callable
@@ -134,7 +132,6 @@ def run_chain(chain, n_warmup, estimator, data, context, attributes):
         What was filled: shorter where a callback has asked to stop.
     """
     record = chain.record
-    told = dict(zip(("estimator", "X", "y"), (estimator, *data), strict=True))
     context.call_on_fit_task_begin(**told)
     for first, n_sweeps in sweep_blocks(n_warmup, record.log_noise.size):
         block = context.subcontext(task_name="sweeps")

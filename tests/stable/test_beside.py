@@ -1,0 +1,135 @@
+"""The Gaussian process beside the network for tables: its weight, and what it leaves alone."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.stats import kstest
+from short_chains import short, unconverged
+from sklearn.callback import ScoringMonitor
+
+from skbayesnn.stable import beside
+
+pytestmark = unconverged
+
+
+def rule(n, rng):
+    """An exact linear rule of three inputs."""
+    X = rng.normal(size=(n, 3))
+    return X, X @ [1.0, -2.0, 0.5]
+
+
+def noisy_waves(n, rng):
+    X = rng.normal(size=(n, 3))
+    return X, np.sin(2 * X[:, 0]) + X[:, 1] + 0.3 * rng.normal(size=n)
+
+
+def steps(n, rng):
+    """Steps of every input, which no smooth function follows."""
+    X = rng.uniform(-1, 1, size=(n, 3))
+    return X, 4.0 * np.sign(X).sum(axis=1) + 0.1 * rng.normal(size=n)
+
+
+def test_an_exact_rule_is_left_to_the_process(rng):
+    X, y = rule(80, rng)
+    new, truth = rule(200, rng)
+    with_process, alone = short().fit(X, y), short(gaussian_process=False).fit(X, y)
+    assert with_process.gaussian_process_weight_ > 0.8
+    assert alone.gaussian_process_weight_ == 0.0
+    law, network = with_process.predict_distribution(new), alone.predict_distribution(new)
+    assert law.crps(truth).mean() < 0.1 * network.crps(truth).mean()
+    assert law.logpdf(truth).mean() > network.logpdf(truth).mean() + 2.0
+
+
+def test_steps_are_left_to_the_network(rng):
+    X, y = steps(200, rng)
+    model = short(n_warmup=200, n_posterior_draws=200).fit(X, y)
+    assert model.gaussian_process_weight_ < 0.2
+
+
+def test_the_posterior_of_the_network_is_the_same_with_it(rng):
+    X, y = noisy_waves(40, rng)
+    model, alone = short().fit(X, y), short(gaussian_process=False).fit(X, y)
+    assert model.gaussian_process_weight_ > 0
+    np.testing.assert_array_equal(model.noise_variance_draws_, alone.noise_variance_draws_)
+    np.testing.assert_array_equal(model.r_hat_, alone.r_hat_)
+    model._beside = None
+    np.testing.assert_array_equal(model.predict(X), alone.predict(X))
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1.1, 2.0])
+def test_draws_follow_the_mixture(rng, alpha):
+    X, y = noisy_waves(60, rng)
+    model = short(alpha=alpha).fit(X, y)
+    assert 0.05 < model.gaussian_process_weight_ < 0.99
+    new = rng.normal(size=(4, 3))
+    draws, law = model.sample_y(new, 3000, random_state=1), model.predict_distribution(new)
+    for i in range(len(new)):
+        assert kstest(draws[i], lambda y, i=i: law[i : i + 1].cdf(y[None])[0]).pvalue > 1e-4
+
+
+def test_the_order_of_rows_and_copies_change_nothing(rng):
+    X, y = noisy_waves(30, rng)
+    weights = rng.integers(1, 3, size=30)
+    copies = rng.permutation(np.repeat(np.arange(30), weights))
+    one = short().fit(X, y, sample_weight=weights)
+    other = short().fit(X[copies], y[copies])
+    assert one.gaussian_process_weight_ == pytest.approx(other.gaussian_process_weight_, rel=1e-6)
+    np.testing.assert_allclose(one.predict(X), other.predict(X), rtol=1e-6, atol=1e-6)
+
+
+def test_the_number_of_cores_and_pickling_change_nothing(rng):
+    X, y = noisy_waves(30, rng)
+    model = short().fit(X, y)
+    for other in (short(n_jobs=2).fit(X, y), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(model.predict(X), other.predict(X))
+
+
+def test_a_warm_start_keeps_it(rng):
+    X, y = noisy_waves(30, rng)
+    model = short(warm_start=True).fit(X, y)
+    process, weight = model._beside, model.gaussian_process_weight_
+    model.fit(X, y)
+    assert model._beside is process
+    assert model.gaussian_process_weight_ == weight
+    with pytest.raises(ValueError, match="gaussian_process"):
+        model.set_params(gaussian_process=False).fit(X, y)
+
+
+def test_cells_without_dense_units_few_and_many_rows_have_none(rng, monkeypatch):
+    X, y = noisy_waves(30, rng)
+    for model in (
+        short(dense_units=False).fit(X, y),
+        short(cells="sampled").fit(X, y),
+        short().fit(X[:, :1], y),
+        short().fit(X[:, :2], y),
+        short().fit(X[:9], y[:9]),
+    ):
+        assert model.gaussian_process_weight_ == 0.0
+    monkeypatch.setattr(beside, "MOST_ROWS", 29)
+    assert short().fit(X, y).gaussian_process_weight_ == 0.0
+
+
+def test_the_rows_that_judge_have_the_same_cells(rng, monkeypatch):
+    """All 160 rows are too many for the plane; those that are not held out would not be."""
+    made = []
+    make = beside.make_partition
+
+    def remembered(*data):
+        made.append(make(*data))
+        return made[-1]
+
+    monkeypatch.setattr(beside, "make_partition", remembered)
+    X, y = noisy_waves(160, rng)
+    model = short().fit(X[:, :2], y)
+    assert type(made[0]) is type(model.cells_)
+    assert len(made[0].rows) == 128
+
+
+def test_callbacks_see_the_chains_that_judge(rng):
+    X, y = noisy_waves(40, rng)
+    monitor = ScoringMonitor(scoring="r2")
+    model = short(n_posterior_draws=200, thin=1).set_callbacks(monitor).fit(X, y)
+    scores = monitor.get_logs(select="most_recent").data_as_pandas["r2"]
+    assert scores.max() > 0.5
+    assert model.gaussian_process_weight_ > 0
