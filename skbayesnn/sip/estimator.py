@@ -67,13 +67,14 @@ class SIPRegressor(
         to seed, but take less time. "auto" takes 3 for fewer than 500 rows, 2 for fewer than 2000,
         and 1 for more rows and if the first call is ``partial_fit``.
     gaussian_process : bool, default=True
-        Pool the networks with a Gaussian process, whose weight follows from the held-out rows. It
-        has a length scale for each input, and predicts smooth functions better than networks do.
-        Its mean is moved towards that of the networks as far as the held-out rows support. If it
-        still predicts worse, its weight is near zero. If few inputs matter, the process may use
-        only those, if this predicts the held-out rows better. It also tries normal scores of inputs
-        with heavy tails (a kurtosis above ten): the normal quantiles of their ranks. There is no
-        process without early stopping, with ``normalize_X=False``, or after ``partial_fit``.
+        Let a Gaussian process take part in predictions, with a weight that follows from held-out
+        rows. It has a length scale for each input, and predicts smooth functions better than
+        networks do. Its mean is moved towards that of the networks as far as the held-out rows
+        support. If it still predicts worse, its weight is near zero. If few inputs matter, the
+        process may use only those, if this predicts the held-out rows better. It also tries normal
+        scores of inputs with heavy tails (a kurtosis above ten): the normal quantiles of their
+        ranks. There is no process without early stopping, with ``normalize_X=False``, or after
+        ``partial_fit``.
     n_draws : int, default=100
         Number of Monte Carlo draws per training step: of the prior and of the inducing values. The
         "bnn" prior has one network for every ten draws, and at least ten.

@@ -22,8 +22,9 @@ HELD_OUT = 0.2
 LEAST_ROWS, MOST_ROWS = 10, 12_000
 """With fewer or more rows there is no process: they are too few to judge, or the process, which
 takes no more than 2000, knows too little."""
-SHORT = {"n_chains": 2, "n_warmup": 300, "n_posterior_draws": 300, "thin": 2}
-"""The largest numbers of chains, sweeps and draws by which the network is judged."""
+SHORT = {"n_warmup": 200, "n_posterior_draws": 400, "thin": 2}
+"""The largest numbers of sweeps and draws by which the network is judged. There are as many chains
+as for its predictions: fewer find less, and the process has a larger weight than it should."""
 
 
 def may_have_process(estimator, partition):

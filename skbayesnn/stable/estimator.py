@@ -116,9 +116,9 @@ class StableNNRegressor(
         among the rows, and all parameters, are those of the posterior of the network. "posterior"
         uses that posterior everywhere.
     gaussian_process : bool, default=True
-        Whether a Gaussian process takes part in the predictions of additive cells with dense units.
-        Held-out rows determine its weight: see the notes and `gaussian_process_weight_`. False
-        predicts by the posterior of the network alone.
+        Let a Gaussian process take part in predictions, with a weight that follows from held-out
+        rows. It is for additive cells with dense units: see the notes and
+        `gaussian_process_weight_`. False predicts by the posterior of the network alone.
     noise_variance : "sample" or float, default="sample"
         Variance of the noise in the squared units of y, or "sample" to infer it under a
         half-Cauchy prior (on the variance, in units of that of y).
@@ -163,7 +163,7 @@ class StableNNRegressor(
     cells_ : object
         The cells, with their ``log_masses``.
     gaussian_process_weight_ : float
-        Weight of the Gaussian process in predictions, from 0 to 1.
+        Weight of the Gaussian process in predictions; 0 if there is none.
     noise_variance_ : float
         Noise variance in the squared units of y. This is the posterior mean. If the scale of the
         noise depends on the inputs, it is the variance at a row with average inputs.
@@ -213,8 +213,9 @@ class StableNNRegressor(
 
     Where intervals fail: on 28 kinds of synthetic tables of a few hundred rows
     (``benchmarks/honesty.py``), 90 % intervals cover 0.84 or more, except beyond the rows. They are
-    too wide without noise, where they cover up to 1.00, and if there are a quarter as many inputs
-    as rows or more, where they cover up to 0.98, because small steps of many inputs imitate noise.
+    too wide without noise if there are one or two inputs, where they cover up to 1.00. With
+    ``gaussian_process=False`` they are so with any number of inputs, and too wide as well if there
+    are a quarter as many inputs as rows or more, because small steps of many inputs imitate noise.
     On tables of one input with eight seeds, they cover 0.92 to 1.00 in gaps and 0.61 to 1.00 beyond
     the rows, where they cover 0.22 to 0.89 with ``extrapolation="posterior"``. In one gap between
     2000 rows, the log density was 1.4 nats per row below that of a Gaussian process.
@@ -238,10 +239,10 @@ class StableNNRegressor(
 
     With dense units and from 10 to 12,000 distinct rows, predictions are those of the posterior of
     the network, mixed with a Gaussian process that has a length scale for each input and its own
-    distribution of noise. A fifth of the rows is held out once. Two short chains and the process,
-    which know the other rows, predict it, and the weight of the process is what these predictions
-    suggest; its mean may be moved towards that of the network. This adds about a fifth to the time
-    of a fit. Parameters, diagnostics and ``partial_effects`` are those of the network alone.
+    distribution of noise. A fifth of the rows is held out once. Short chains and the process, which
+    know the other rows, predict it, and the weight of the process is what these predictions
+    suggest; its mean may be moved towards that of the network. This adds about a quarter to the
+    time of a fit. Parameters, diagnostics and ``partial_effects`` are those of the network alone.
 
     Student-t noise at a row has the squared scale σ² exp(η / √(1 + η²/9)). Here η is linear in the
     inputs and, with dense units, in the mean of y according to the Gaussian limit; all of these are

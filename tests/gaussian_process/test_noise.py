@@ -167,3 +167,21 @@ def test_a_constant_target_has_no_law():
             X, np.ones(40), np.ones(40), np.full(40, 1e-12), np.ones(40), gaussian=gaussian
         )[0]
         assert law is None
+
+
+def test_the_best_factor_is_that_of_the_noise(rng):
+    X, means = rng.normal(size=(4000, 1)), np.zeros(4000)
+    law = a_law(slopes=(-1.0, 0.5, 0.0, 0.1, 0.0))
+    for factor in (0.4, 3.0):
+        noise = law.scaled(factor).sample(X, means, 1, rng)[:, 0]
+        # The log of a Student's scale is known to about √(2 (1 + 3/κ) / n) = 0.03.
+        found = law.best_factor(X, noise, means, np.zeros(4000), np.ones(4000))
+        assert found == pytest.approx(factor, rel=0.12)
+
+
+def test_features_of_normal_inputs_are_uncorrelated_with_unit_variance(rng):
+    X, means = 5.0 + 2.0 * rng.normal(size=(200_000, 2)), 0.1 * rng.normal(size=200_000)
+    features = Features.of(X, means, np.ones(200_000))
+    values = features(X, means)
+    # Fourth moments of the squares: standard errors are below 0.02.
+    np.testing.assert_allclose(values.T @ values / len(values), np.eye(7), atol=0.05)

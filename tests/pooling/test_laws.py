@@ -1,6 +1,7 @@
 """What a member of a stack predicts as a distribution, against known laws."""
 
 import numpy as np
+import pytest
 from quantiles import Quantiles
 from scipy import stats
 
@@ -44,3 +45,39 @@ def test_a_constant_has_one_unit_whatever_rounding_leaves():
     for value in (0.1, 0.5, -1e8 / 3):
         assert TargetSpread(np.full(30, value)).std == 1.0
         assert TargetSpread(np.full(30, value), np.full(30, 0.3)).std == 1.0
+
+
+def test_a_member_with_standard_deviations_is_gaussian():
+    class Gaussian:
+        def predict(self, X, return_std=False):
+            return (X[:, 0], 3.0 + X[:, 0]) if return_std else X[:, 0]
+
+    X = np.linspace(0, 1, 5)[:, None]
+    law = MemberLaw(Gaussian(), TargetSpread(X[:, 0])).predict_distribution(X)
+    y = np.full(5, 2.0)
+    np.testing.assert_allclose(law.logpdf(y), stats.norm(X[:, 0], 3.0 + X[:, 0]).logpdf(y))
+
+
+def test_few_known_rows_widen_a_density_by_silvermans_rule():
+    """Of the smaller of the standard deviation and the quartile distance over 1.34."""
+    spread, n_known = TargetSpread(np.random.default_rng(0).normal(size=10**6)), 20.0
+    for law in (stats.norm(2.0, 0.5), stats.t(2.2)):
+        values = law.ppf(LEVELS)[None]
+        smooth = spread.smooth(values, n_known)
+        quartiles = (law.ppf(0.75) - law.ppf(0.25)) / 1.34
+        width = 0.9 * min(values.std(), quartiles) * n_known**-0.2
+        # Quarters are those of a hundred levels.
+        middle = np.sqrt(smooth.variances[0, 20:80])
+        np.testing.assert_allclose(middle, width, rtol=0.03)
+
+
+def test_quantiles_far_apart_have_half_the_distance_of_their_neighbours():
+    values = np.cumsum(np.arange(100.0))[None]
+    smooth = TargetSpread(np.arange(10.0)).smooth(values, 1e12)
+    # Steps of 1 to 99: the distance between the neighbours of number i is 2 i + 1.
+    widths = np.sqrt(smooth.variances[0, :-1])
+    np.testing.assert_allclose(widths[40:99], np.arange(40, 99) + 0.5)
+    assert widths[99] == pytest.approx(99.0)
+    # One more row may lie anywhere among the targets.
+    assert smooth.weights[-1] == pytest.approx(1 / 11)
+    np.testing.assert_allclose(smooth.variances[0, -1], np.arange(10.0).var())

@@ -19,6 +19,7 @@ from skbayesnn.stable.noise.slopes import (
 from skbayesnn.stable.samplers.problem import Prior
 
 QUICK = {"n_warmup": 150, "n_posterior_draws": 200, "n_chains": 2, "random_state": 0}
+QUICK |= {"gaussian_process": False}
 
 
 def test_columns_are_standardised_and_held_beyond_the_rows():
