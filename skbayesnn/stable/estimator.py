@@ -213,9 +213,11 @@ class StableNNRegressor(
 
     Where intervals fail: on 28 kinds of synthetic tables of a few hundred rows
     (``benchmarks/honesty.py``), 90 % intervals cover 0.84 or more, except beyond the rows. They are
-    too wide without noise if there are one or two inputs, where they cover up to 1.00. With
-    ``gaussian_process=False`` they are so with any number of inputs, and too wide as well if there
-    are a quarter as many inputs as rows or more, because small steps of many inputs imitate noise.
+    too wide without noise with the cells of one or two inputs, where they cover up to 1.00. With
+    ``gaussian_process=False`` they are so with all cells, and too wide as well if there are a
+    quarter as many inputs as rows or more, because small steps of many inputs imitate noise. On
+    five of 24 real tables of 150 to 300 rows they cover 0.72 to 0.84 without the process, and 0.81
+    to 0.95 with it.
     On tables of one input with eight seeds, they cover 0.92 to 1.00 in gaps and 0.61 to 1.00 beyond
     the rows, where they cover 0.22 to 0.89 with ``extrapolation="posterior"``. In one gap between
     2000 rows, the log density was 1.4 nats per row below that of a Gaussian process.
@@ -445,8 +447,9 @@ class StableNNRegressor(
         -------
         distribution : PredictiveMixture
             A mixture in the units of y, noise included. It has one Gaussian of equal weight for
-            each posterior draw, ten more for the tails of Student-t noise, and two more for
-            ``extrapolation="stacked"``, which have weight away from the rows.
+            each posterior draw, ten more for the tails of Student-t noise, those of the Gaussian
+            process, and two more for ``extrapolation="stacked"``, which have weight away from the
+            rows.
         """
         check_is_fitted(self, "noise_variance_draws_")
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
@@ -480,8 +483,10 @@ class StableNNRegressor(
 
         Use it for sums, differences or maxima over rows: rows that lie close together share jumps,
         so such quantities have the right distribution. Equal rows share the function and differ
-        only by noise. Away from the training rows, the draws of ``extrapolation="stacked"`` are
-        independent between rows: for sums over such rows use ``extrapolation="posterior"``.
+        only by noise. Some of the draws, as many as the weight of the Gaussian process says, are
+        functions of that process, jointly for a thousand rows at a time. Away from the training
+        rows, the draws of ``extrapolation="stacked"`` are independent between rows: for sums over
+        such rows use ``extrapolation="posterior"``.
 
         Parameters
         ----------
