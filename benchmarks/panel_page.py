@@ -42,6 +42,13 @@ CLASSIFICATION_COLUMNS = {
     "calibration error": "calibration error",
 }
 SUMMARY = {False: ("gap", "CRPS", "coverage 90"), True: ("gap", "Brier", "calibration error")}
+SINCE = """\
+The fits are of versions of 24 and 25 November 2026. Since then, functions without noise are
+predicted much better, and a Gaussian process takes part in the predictions of the stable network
+(``benchmarks/LOG.md``, last two sections).
+
+"""
+"""What changed after the fits of the page; empty after a run of all of them."""
 HEAD = """.. Written by benchmarks/honesty.py: change that, and run it.
 
 Honesty
@@ -54,7 +61,7 @@ the truth (``benchmarks/panel_problems.py`` and ``panel_classes.py``). Training 
 have {sizes}.
 Every score is a mean over 1000 test rows. {provenance}
 
-:version: {version}
+{since}:version: {version}
 :fits: {n_fits}, of which {n_failed} failed
 :promises broken: {n_broken}
 :made by: ``python benchmarks/honesty.py --seed {seeds} --sizes {size_names} --models
@@ -128,6 +135,7 @@ def page(rows):
             n_problems=len({row["problem"] for row in rows}),
             sizes=(", ".join(sizes[:-1]) + " and " if sizes[1:] else "") + sizes[-1] + " rows",
             provenance=provenance_of(seeds),
+            since=SINCE,
             version=skbayesnn.__version__,
             n_fits=len(rows),
             n_failed=len(failed),
