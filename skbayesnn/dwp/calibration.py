@@ -24,7 +24,7 @@ from scipy.special import log_softmax
 from skbayesnn.dwp.prediction import InducingOutput
 from skbayesnn.dwp.pseudo_observations import start_output
 from skbayesnn.training.label_noise import LEAST_GAIN, RATE, STANDARD_ERROR
-from skbayesnn.training.settings import copies
+from skbayesnn.training.rows import copies
 
 FOLDS = 5
 ENOUGH_ROWS = 1000
@@ -37,7 +37,7 @@ LOG_TEMPERATURES = -2.0, 2.0
 def left_out_log_probabilities(model, X, Y, weights):
     """Log probabilities of rows of which the output layer was not told.
 
-    Copies of a row are left out together (:func:`skbayesnn.training.settings.copies`).
+    Copies of a row are left out together (:func:`skbayesnn.training.rows.copies`).
 
     Parameters
     ----------

@@ -11,8 +11,8 @@ from skbayesnn.numerics.copies import find_copies
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.workers import Workers
 from skbayesnn.training.loop import CallbackTasks, train
-from skbayesnn.training.rows import number_of_rows
-from skbayesnn.training.settings import copies, hold_out, holds_out
+from skbayesnn.training.rows import copies, hold_out, number_of_rows
+from skbayesnn.training.settings import holds_out
 
 
 class Training:

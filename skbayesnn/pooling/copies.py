@@ -4,7 +4,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from skbayesnn.numerics.copies import FEW_CELLS
-from skbayesnn.training.settings import copies
+from skbayesnn.training.rows import copies
 
 
 def distinct_rows(X, y):

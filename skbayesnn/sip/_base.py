@@ -18,8 +18,8 @@ from skbayesnn.sip.settings import CONSTRAINTS, PRIORS_IN_TURN, automatic
 from skbayesnn.training.beside import ProcessBeside
 from skbayesnn.training.effects import distance_units, input_effects
 from skbayesnn.training.loop import train
-from skbayesnn.training.rows import number_of_rows
-from skbayesnn.training.settings import copies, hold_out, holds_out, training_settings
+from skbayesnn.training.rows import copies, hold_out, number_of_rows
+from skbayesnn.training.settings import holds_out, training_settings
 from skbayesnn.training.unseen import Unseen
 
 _JITTER = 1e-5

@@ -15,7 +15,7 @@ import numpy as np
 from skbayesnn.stable.partitions.choice import make_partition, make_prior
 from skbayesnn.stable.posterior import sample_posterior
 from skbayesnn.training.beside import ProcessBeside
-from skbayesnn.training.settings import copies, hold_out
+from skbayesnn.training.rows import copies, hold_out
 
 HELD_OUT = 0.2
 """Part of the rows that judge."""

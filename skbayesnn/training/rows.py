@@ -1,9 +1,13 @@
-"""The rows that a fit is given: checked, without those that have no weight, and counted."""
+"""The rows that a fit is given: checked, counted, without those of no weight; and held-out ones."""
 
 import numpy as np
+from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from skbayesnn._validation import check_sample_weight
+
+MOST_COPIES = 4
+"""Equal rows that are kept together when rows are held out, if inputs have few values."""
 
 
 def regression_rows(estimator, X, y, sample_weight, *, n_targets=None, least=1):
@@ -52,3 +56,84 @@ def weighted_rows(X, y, sample_weight):
 def number_of_rows(total):
     """A sum of weights, as an int where it is one but for rounding."""
     return round(total) if abs(total - round(total)) < 1e-9 * total else float(total)
+
+
+def copies(X, targets):
+    """Number of the group of each row: rows of equal inputs, where their targets are equal too.
+
+    A copy among the rows to train on would tell a row that is held out. Where rows with the same
+    inputs differ in their targets, each is a group of its own. So are more than ``MOST_COPIES``
+    equal rows if no input has more values than one for each so many rows: such inputs, as those
+    made of categories, have the same values in new rows.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+    targets : ndarray of shape (n_rows, n_targets)
+
+    Returns
+    -------
+    groups : ndarray of int of shape (n_rows,)
+
+    Examples
+    --------
+    >>> copies(np.array([[1.0], [2.0], [1.0], [2.0]]), np.array([[5.0], [6.0], [5.0], [7.0]]))
+    array([0, 1, 0, 2])
+    """
+    _, inputs = np.unique(X, axis=0, return_inverse=True)
+    _, rows = np.unique(np.column_stack([X, targets]), axis=0, return_inverse=True)
+    number = np.bincount(rows)[rows]
+    equal = np.bincount(inputs)[inputs] == number
+    many = number > MOST_COPIES
+    if many.any() and len(X) >= (MOST_COPIES + 1) * max(len(np.unique(each)) for each in X.T):
+        equal &= ~many
+    return np.unique(np.where(equal, inputs, len(X) + np.arange(len(X))), return_inverse=True)[1]
+
+
+def hold_out(n_rows, fraction, generator, classes=None, at_most=None, groups=None):
+    """Numbers of the rows to train on, and of those to hold out.
+
+    Parameters
+    ----------
+    n_rows : int
+    fraction : float
+        Part to hold out; at least one row, and not all.
+    generator : numpy.random.Generator
+    classes : ndarray of shape (n_rows,) or None, default=None
+        Class numbers, to be spread evenly; every class keeps a row to train on.
+    at_most : int or None, default=None
+        Largest number of rows to hold out.
+    groups : ndarray of shape (n_rows,) or None, default=None
+        Numbers, from 0, of the groups of rows that stay together, if there are several groups.
+
+    Returns
+    -------
+    train_rows, held_out_rows : ndarray of int
+
+    Raises
+    ------
+    ValueError
+        There is one row only.
+    """
+    n_groups = n_rows if groups is None else groups.max() + 1
+    if 1 < n_groups < n_rows:
+        first = np.unique(groups, return_index=True)[1]
+        classes = None if classes is None else classes[first]
+        held = np.isin(groups, hold_out(n_groups, fraction, generator, classes, at_most)[1])
+        return np.flatnonzero(~held), np.flatnonzero(held)
+    if n_rows < 2:
+        raise ValueError(
+            "early_stopping needs at least 2 samples to hold one out, got "
+            f"n_samples={n_rows}. Set early_stopping=False."
+        )
+    n_held_out = min(max(1, round(fraction * n_rows)), n_rows - 1)
+    n_held_out = n_held_out if at_most is None else min(n_held_out, at_most)
+    seed = int(generator.integers(2**31))
+    if classes is not None:
+        counts = np.bincount(classes)
+        counts = counts[counts > 0]
+        if counts.min() < 2 or min(n_held_out, n_rows - n_held_out) < len(counts):
+            classes = None
+    return train_test_split(
+        np.arange(n_rows), test_size=n_held_out, random_state=seed, stratify=classes
+    )

@@ -10,15 +10,8 @@ from skbayesnn._warnings import warn_user
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.workers import Workers
 from skbayesnn.training.loop import CallbackTasks, train
-from skbayesnn.training.rows import number_of_rows
-from skbayesnn.training.settings import (
-    Automatic,
-    copies,
-    hold_out,
-    holds_out,
-    number_of_networks,
-    training_settings,
-)
+from skbayesnn.training.rows import copies, hold_out, number_of_rows
+from skbayesnn.training.settings import Automatic, holds_out, number_of_networks, training_settings
 from skbayesnn.training.unseen import Unseen
 from skbayesnn.udn.architecture import FUSED, MANY_INPUTS, Architecture
 from skbayesnn.udn.depth import CategoricalDepth, PointMass, TruncatedPoisson

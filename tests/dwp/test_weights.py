@@ -139,7 +139,7 @@ def test_held_out_rows_set_no_scale():
 
 def _held_out(model, n):
     from skbayesnn.numerics.random import spawn_generators
-    from skbayesnn.training.settings import hold_out
+    from skbayesnn.training.rows import hold_out
 
     return hold_out(n, model.validation_fraction, spawn_generators(model.random_state, 5)[3])[1]
 

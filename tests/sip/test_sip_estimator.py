@@ -22,7 +22,8 @@ from skbayesnn.sip import SIPRegressor
 from skbayesnn.sip.inference import SIPInference
 from skbayesnn.sip.noise import PREDICTION
 from skbayesnn.sip.settings import automatic
-from skbayesnn.training.settings import hold_out, training_settings
+from skbayesnn.training.rows import hold_out
+from skbayesnn.training.settings import training_settings
 
 
 def two_modes(n, seed):
