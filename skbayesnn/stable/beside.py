@@ -13,7 +13,7 @@ from copy import copy
 import numpy as np
 
 from skbayesnn.stable.partitions.choice import make_partition, make_prior
-from skbayesnn.stable.posterior import sample_posterior
+from skbayesnn.stable.posterior import sample_posterior, start_chains
 from skbayesnn.training.beside import ProcessBeside
 from skbayesnn.training.rows import copies, hold_out
 
@@ -82,9 +82,7 @@ def learn_process(estimator, X, y, weights, inputs, generator, context):
         warnings.simplefilter("ignore")
         partition = make_partition(short, X[rows], y[rows], weights[rows], rng)
         prior = make_prior(short, partition)
-        starts = [
-            (partition.of_chain(i).start(prior, chain), chain) for i, chain in enumerate(of_chains)
-        ]
+        starts = start_chains(partition, prior, of_chains)
         found = sample_posterior(short, partition, prior, starts, short.n_warmup, told, held_out)
     held_out.call_on_fit_task_end(**told)
     vars(short).update(found)

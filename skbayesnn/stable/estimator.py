@@ -26,7 +26,7 @@ from skbayesnn.stable.additive.effects import PartialEffectsMixin
 from skbayesnn.stable.beside import learn_process, may_have_process
 from skbayesnn.stable.extrapolation import Extrapolation
 from skbayesnn.stable.partitions.choice import make_partition, make_prior
-from skbayesnn.stable.posterior import sample_posterior, warn_unless_converged
+from skbayesnn.stable.posterior import sample_posterior, start_chains, warn_unless_converged
 from skbayesnn.stable.settings import CONSTRAINTS, check_unchanged, model_parameters
 from skbayesnn.training.beside import pooled
 
@@ -394,9 +394,7 @@ class StableNNRegressor(
             if partition.may_be_stacked:
                 extrapolation = Extrapolation(partition, X, standardised, weights, of_rows)
             prior = make_prior(self, partition)
-            starts = [
-                (partition.of_chain(i).start(prior, chain), chain) for i, chain in enumerate(chains)
-            ]
+            starts = start_chains(partition, prior, chains)
             n_warmup = self.n_warmup
         self.input_scale_ = np.broadcast_to(partition.inputs.scale, X.shape[1]).copy()
         self.bias_scale_ = partition.bias_scale

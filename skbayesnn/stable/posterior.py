@@ -14,6 +14,11 @@ _MAX_R_HAT = 1.01
 _MIN_EFFECTIVE = 400
 
 
+def start_chains(partition, prior, generators):
+    """A random state and a generator for each chain, as :func:`sample_posterior` takes them."""
+    return [(partition.of_chain(i).start(prior, rng), rng) for i, rng in enumerate(generators)]
+
+
 def sample_posterior(estimator, partition, prior, starts, n_warmup, told, context):
     """Run the chains of an estimator.
 
