@@ -20,8 +20,8 @@ from skbayesnn.training.rows import copies, hold_out
 HELD_OUT = 0.2
 """Part of the rows that judge."""
 LEAST_ROWS, MOST_ROWS = 10, 12_000
-"""With fewer or more rows there is no process: they are too few to judge, or the process, which
-takes no more than 2000, knows too little."""
+"""With fewer or more rows there is no process: they are too few to judge, or the short chains take
+too long for a process that is given no more than 2000 rows."""
 SHORT = {"n_warmup": 200, "n_posterior_draws": 400, "thin": 2}
 """The largest numbers of sweeps and draws by which the network is judged. There are as many chains
 as for its predictions: fewer find less, and the process has a larger weight than it should."""
