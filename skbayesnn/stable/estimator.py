@@ -243,8 +243,9 @@ class StableNNRegressor(
     the network, mixed with a Gaussian process that has a length scale for each input and its own
     distribution of noise. A fifth of the rows is held out once. Short chains and the process, which
     know the other rows, predict it, and the weight of the process is what these predictions
-    suggest; its mean may be moved towards that of the network. This adds a
-    fifth to two fifths to the time of a fit. Parameters, diagnostics and ``partial_effects`` are those of the network alone.
+    suggest; its mean may be moved towards that of the network. This adds a fifth to two
+    fifths to the time of a fit. Parameters, diagnostics and ``partial_effects`` are those of the
+    network alone.
 
     Student-t noise at a row has the squared scale σ² exp(η / √(1 + η²/9)). Here η is linear in the
     inputs and, with dense units, in the mean of y according to the Gaussian limit; all of these are
