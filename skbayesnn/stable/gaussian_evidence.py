@@ -5,9 +5,11 @@ from scipy.linalg import cho_solve, cholesky, lapack
 
 
 def inverse_of(factor):
-    """(L L')⁻¹ from the lower Cholesky factor L."""
-    inverse = lapack.dpotri(factor, lower=1)[0]
-    return np.tril(inverse) + np.tril(inverse, -1).T
+    """(L L')⁻¹ from the lower Cholesky factor L, which is zero above the diagonal."""
+    half = lapack.dpotri(factor, lower=1)[0]
+    inverse = half + half.T
+    inverse.flat[:: len(half) + 1] *= 0.5
+    return inverse
 
 
 def minus_log_evidence(covariance, y):
@@ -25,10 +27,14 @@ def minus_log_evidence(covariance, y):
     by_covariance : ndarray of shape (n, n)
         ½ (C⁻¹ - C⁻¹yy'C⁻¹).
     """
-    factor = cholesky(covariance, lower=True, overwrite_a=True, check_finite=False)
+    # Symmetric: its transpose has the order that LAPACK wants.
+    factor = cholesky(covariance.T, lower=True, overwrite_a=True, check_finite=False)
     solved = cho_solve((factor, True), y, check_finite=False)
     value = 0.5 * y @ solved + np.log(np.diag(factor)).sum()
-    return value, 0.5 * (inverse_of(factor) - np.outer(solved, solved))
+    by_covariance = inverse_of(factor)
+    by_covariance -= np.outer(solved, solved)
+    by_covariance *= 0.5
+    return value, by_covariance
 
 
 def by_log_scales(weight, scaled):

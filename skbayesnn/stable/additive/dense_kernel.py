@@ -60,10 +60,11 @@ def radial(squares, roughness=0.0):
     """
     r = np.sqrt(3.0 * squares)
     decay = np.exp(-r)
-    slope = 1.0 - roughness
+    by_roughness = -r * decay
+    slope = 3.0 * (1.0 - roughness) * decay
     if roughness > 0.0:
-        slope = slope + np.divide(roughness, r, out=np.zeros_like(r), where=r > 0.0)
-    return (1.0 + (1.0 - roughness) * r) * decay, 3.0 * slope * decay, -r * decay
+        slope += 3.0 * np.divide(roughness * decay, r, out=np.zeros_like(r), where=r > 0.0)
+    return decay - (1.0 - roughness) * by_roughness, slope, by_roughness
 
 
 class DenseKernel:

@@ -24,7 +24,7 @@ from skbayesnn.stable.samplers.line import MAX_LOG_VARIANCE
 
 @kernel
 def add_axis_covariance(variances, index, covariance):
-    """Add T V T' at the rows to the lower triangle of C.
+    """Add T V T' at the rows to the upper triangle of C.
 
     An element of T V T' is Σ v minus twice the sum of v between the two values.
     """
@@ -37,8 +37,10 @@ def add_axis_covariance(variances, index, covariance):
     for i in range(n):
         place[i] = sums[index[i]]
     for i in range(n):
-        for j in range(i + 1):
-            covariance[i, j] += total - 2.0 * abs(place[i] - place[j])
+        # Slices: with indices that start at i, numba does not vectorise.
+        row, places = covariance[i, i:], place[i:]
+        for j in range(n - i):
+            row[j] += total - 2.0 * abs(place[i] - places[j])
 
 
 @kernel
@@ -109,7 +111,8 @@ class TargetCovariance:
         for axis, part in partition.parts():
             add_axis_covariance(self.variances[part], axis.index, covariance)
         covariance.flat[:: noise.size + 1] += noise
-        self._factor = cholesky(covariance, lower=True, overwrite_a=True, check_finite=False)
+        # The transpose has the order that LAPACK wants.
+        self._factor = cholesky(covariance.T, lower=True, overwrite_a=True, check_finite=False)
         self._rows = None
 
     def log_density(self, y):

@@ -26,7 +26,7 @@ well: the noise may depend on it (:mod:`~skbayesnn.stable.noise.slopes`).
 import numpy as np
 from scipy.linalg import cho_solve, cholesky
 from scipy.optimize import minimize
-from scipy.spatial.distance import cdist
+from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn.exceptions import ConvergenceWarning
 
 from skbayesnn._warnings import warn_user
@@ -135,10 +135,15 @@ def negative_log_posterior(parameters, X, angles, y, weights):
     noises = noise * np.exp(log_noises) / weights
     log_squares, by_log_squares = log_squared_factors(X, slopes)
     factors = np.exp(0.5 * log_squares)
-    dense, slope, by_roughness = radial(cdist(scaled, scaled, "sqeuclidean"), parameters[-1])
-    products = a * np.outer(factors, factors)
-    dense *= products
-    covariance = dense + axes_covariance(nus, angles, angles)
+    # Of each pair of rows once.
+    kernel, slope, by_roughness = radial(pdist(scaled, "sqeuclidean"), parameters[-1])
+    dense = squareform(kernel)
+    np.fill_diagonal(dense, 1.0)
+    dense *= (a * factors)[:, None]
+    dense *= factors
+    covariance = squareform(-2.0 * pdist(nus * angles, "cityblock"))
+    covariance += nus.sum()
+    covariance += dense
     covariance.flat[:: len(y) + 1] += noises
     value, by_covariance = minus_log_evidence(covariance, y)
     gradient = np.empty_like(parameters)
@@ -147,14 +152,16 @@ def negative_log_posterior(parameters, X, angles, y, weights):
     by_noises = np.diag(by_covariance) * noises
     gradient[2 * p + 1] = by_noises.sum()
     gradient[3 * p + 2 : -1] = X.T @ (by_log_noises * by_noises)
-    by_row = (by_covariance * dense).sum(axis=1)
+    by_row = np.einsum("ij,ij->i", by_covariance, dense)
     gradient[2 * p] = by_row.sum()
     # The s of each row affects its row and its column.
     gradient[2 * p + 2 : 3 * p + 2] = X.T @ (by_log_squares * by_row)
-    by_covariance *= products
-    gradient[:p] = by_log_scales(by_covariance * slope, scaled)
+    by_covariance *= (a * factors)[:, None]
+    by_covariance *= factors
+    by_kernel = squareform(by_covariance, checks=False)
+    gradient[:p] = by_log_scales(squareform(by_kernel * slope), scaled)
     # The prior of the roughness is uniform.
-    gradient[-1] = (by_covariance * by_roughness).sum()
+    gradient[-1] = 2.0 * by_kernel @ by_roughness
 
     # Half-Cauchy inverse length scales of scale 1/p: with more inputs, a smaller share of them
     # matters, and g should follow single rows less.

@@ -63,7 +63,7 @@ def test_covariance_and_product_of_an_axis(n):
     covariance, product = np.zeros((12, 12)), np.zeros(n)
     add_axis_covariance(v, index, covariance)
     add_axis_product(v, s, product)
-    np.testing.assert_allclose(covariance, np.tril(prior[np.ix_(index, index)]), atol=1e-12)
+    np.testing.assert_allclose(covariance, np.triu(prior[np.ix_(index, index)]), atol=1e-12)
     np.testing.assert_allclose(product, prior @ s, atol=1e-12)
 
 
