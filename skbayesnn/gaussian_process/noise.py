@@ -6,11 +6,11 @@ What a function f(x) leaves of a target is
 
 Student's t with κ degrees of freedom, shifted and skewed by a and b (the generalised hyperbolic
 skew t, but for c = 100: its mean and variance would be infinite for small κ; b = 0 is symmetric).
-The variance σ²(x) is the exponential of a linear function of the
-inputs, the predicted mean, and the squares of all these, above a floor. Given v everything is
-Gaussian. So a law is a mixture of a few Gaussians, one for each of some values of v
-(:mod:`skbayesnn.numerics.student_t`), and a row with such noise is, in expectation over v given its
-residual, one with Gaussian noise of its own variance around a target of its own:
+The variance σ²(x) is the exponential of a linear function of the inputs, the predicted mean, and
+the squares of all these, above a floor. Given v everything is Gaussian. So a law is a mixture of a
+few Gaussians, one for each of some values of v (:mod:`skbayesnn.numerics.student_t`), and a row
+with such noise is, in expectation over v given its residual, one with Gaussian noise of its own
+variance around a target of its own:
 
     E[(y − f − σ (a + b v))² / (σ² v)] = E[1/v] (y* − f)² / σ² + constant,
     y* = y − σ (a + b / E[1/v])    for v below c.
@@ -28,6 +28,10 @@ from skbayesnn.numerics.student_t import MASSES, student_variances
 MOST_SKEWED = 100.0
 """The constant c, up to which v skews the noise."""
 
+LARGEST = 4.0
+"""Of standardised inputs and means, where the noise depends on them: a few rows far from all others
+would say by how many powers of ten the noise grows, and their squares are larger still."""
+
 
 @dataclass(frozen=True)
 class Features:
@@ -38,8 +42,8 @@ class Features:
     constant : bool
         Whether there is but an offset.
     offset, scale, low, high : ndarray of shape (n_inputs + 1,)
-        Of the inputs and the predicted mean: they are standardised, and not let out of the range
-        that they have among the rows.
+        Of the inputs and the predicted mean: they are not let out of the range that they have among
+        the rows, and standardised, up to :data:`LARGEST`.
     """
 
     constant: bool
@@ -63,7 +67,7 @@ class Features:
         if self.constant:
             return ones
         columns = np.clip(np.column_stack([X, means]), self.low, self.high)
-        columns = (columns - self.offset) / self.scale
+        columns = np.clip((columns - self.offset) / self.scale, -LARGEST, LARGEST)
         return np.hstack([ones, columns, (columns**2 - 1.0) / np.sqrt(2.0)])
 
 

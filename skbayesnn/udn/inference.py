@@ -32,14 +32,21 @@ noise is wide, components cannot stand for different values of the mean, so the 
 learn it; later they can, and then nothing makes it learn."""
 ROWS_AT_A_TIME = 512
 LEAST_LOG_NOISE = -18.0
+OF_AN_ATOM = 0.05
+"""Width of a component, as a part of that of rounding, if one value is that of most rows."""
 
 
-def least_log_noise(targets):
+def least_log_noise(targets, weights):
     """Least log noise variance of each target: that of rounding, where it is rounded; (n_targets,).
 
-    Spikes on the values would be worth more than knowing which it will be.
+    Spikes on the values would be worth more than knowing which it will be. But if most rows have
+    one value, as zero often is, the distribution has a spike there.
     """
-    rounding = np.array([rounding_variance(column) for column in targets.T])
+    rounding = np.empty(targets.shape[1])
+    for t, column in enumerate(targets.T):
+        rows_of_a_value = np.bincount(np.unique(column, return_inverse=True)[1].ravel(), weights)
+        has_atom = rows_of_a_value.max() > 0.5 * weights.sum()
+        rounding[t] = rounding_variance(column) * (OF_AN_ATOM**2 if has_atom else 1.0)
     return np.log(np.maximum(rounding, np.exp(LEAST_LOG_NOISE)))
 
 
@@ -91,7 +98,7 @@ class DepthInference(Trainable):
         self.held_out, self.noise, self.workers = held_out, noise, workers
         self.held_out_weights = None if held_out is None else held_out[2]
         self.halves = None
-        self.least_log_noise = least_log_noise(targets)
+        self.least_log_noise = least_log_noise(targets, weights)
         self.mean_log_likelihood = np.zeros(0)
         self.warned = False
         self.law = network.architecture.likelihood

@@ -221,12 +221,13 @@ class UDNRegressor(
     geometric mean of both. The variance falls slowly, so that the mean is learned before single
     components of the mixture can fit single targets. If at most half of the targets are distinct,
     the variance does not fall below the variance of rounding, a twelfth of the squared median gap
-    between neighbouring values, which avoids spikes on rounded values. One component of the mixture
-    starts rare and wide, for outliers. The posterior of the depth weights the depths by their
-    training likelihood with this noise. Offsets of heads have a wide prior, N(0, 10²). The slopes
-    of all outputs except the location of the mixture have a fifth of the prior variance of other
-    weights. A millionth of the variance of the target is always added, so that the density stays
-    bounded if targets repeat exactly.
+    between neighbouring values, which avoids spikes on rounded values; if most rows have the same
+    value, often zero, the standard deviation may fall to a twentieth of that of rounding. One
+    component of the mixture starts rare and wide, for outliers. The posterior of the depth weights
+    the depths by their training likelihood with this noise. Offsets of heads have a wide prior,
+    N(0, 10²). The slopes of all outputs except the location of the mixture have a fifth of the
+    prior variance of other weights. A millionth of the variance of the target is always added, so
+    that the density stays bounded if targets repeat exactly.
 
     The Gaussian process is not part of the paper's model, although an infinitely wide network is
     one. Each network has its own process for each target, with squared exponential covariance. Its

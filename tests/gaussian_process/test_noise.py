@@ -185,3 +185,14 @@ def test_features_of_normal_inputs_are_uncorrelated_with_unit_variance(rng):
     values = features(X, means)
     # Fourth moments of the squares: standard errors are below 0.02.
     np.testing.assert_allclose(values.T @ values / len(values), np.eye(7), atol=0.05)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_few_far_rows_do_not_let_the_scale_explode(seed):
+    """Without a limit on features, the largest variance is up to five times the largest square."""
+    rng = np.random.default_rng(seed)
+    X, new = np.exp(1.2 * rng.standard_normal((2, 300, 3)))
+    gaps, zeros = rng.standard_normal(300) * np.sqrt(0.1 * X[:, 0]), np.zeros(300)
+    law = choose_law(X, gaps, zeros, zeros + 1e-3, np.ones(300))[0]
+    assert not law.features.constant
+    assert law.variances(new, zeros).max() < (gaps**2).max()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skbayesnn.udn import UDNClassifier, UDNRegressor
-from skbayesnn.udn.inference import LEAST_LOG_NOISE, DepthInference, least_log_noise
+from skbayesnn.udn.inference import LEAST_LOG_NOISE, OF_AN_ATOM, DepthInference, least_log_noise
 
 _RNG = np.random.default_rng(0)
 X = _RNG.uniform(-2, 2, (120, 1))
@@ -101,9 +101,11 @@ def test_a_row_is_not_scored_by_noise_that_it_set(law):
 def test_noise_is_no_narrower_than_rounding(rng):
     counts = rng.integers(0, 6, (50, 1)).astype(float)
     single, fine = np.full((50, 1), 2.0), rng.normal(size=(5000, 1))
-    np.testing.assert_allclose(least_log_noise(counts), np.log(1 / 12))
-    np.testing.assert_allclose(least_log_noise(single), LEAST_LOG_NOISE)
-    np.testing.assert_allclose(least_log_noise(fine), LEAST_LOG_NOISE)  # it has no steps
+    ones = np.ones(50)
+    np.testing.assert_allclose(least_log_noise(counts, ones), np.log(1 / 12))
+    np.testing.assert_allclose(least_log_noise(single, ones), LEAST_LOG_NOISE)
+    # It has no steps.
+    np.testing.assert_allclose(least_log_noise(fine, np.ones(5000)), LEAST_LOG_NOISE)
     model = UDNRegressor(random_state=0, max_iter=200, refit=False, n_networks=1)
     labels = np.round(X[:, 0])  # a function of the inputs: noise would fall to nothing
     model.fit(X, labels)
@@ -137,3 +139,21 @@ def test_temperature_is_the_best_for_the_held_out_rows(rng):
     odds = np.exp(logits[..., 1] - logits[..., 0]) ** (1 / model.temperature_)
     expected = model.depth_posterior_ @ (odds / (1 + odds))
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], expected)
+
+
+def test_noise_is_narrower_if_most_rows_have_one_value():
+    counts, ones = np.array([0.0, 0, 0, 1, 2, 3, 1, 2, 3])[:, None], np.ones(9)
+    weights = np.where(counts[:, 0] == 0, 3.0, 1.0)
+    narrow = np.log(OF_AN_ATOM**2 / 12)
+    np.testing.assert_allclose(least_log_noise(counts, ones), np.log(1 / 12))
+    np.testing.assert_allclose(least_log_noise(counts, weights), narrow)
+    copies = np.repeat(counts, weights.astype(int), axis=0)
+    np.testing.assert_allclose(least_log_noise(copies, np.ones(len(copies))), narrow)
+
+
+def test_many_zeros_are_predicted_as_zeros(rng):
+    X = rng.uniform(-1, 1, (300, 1))
+    y = np.where(X[:, 0] > 0.3, rng.poisson(3.0, 300), 0).astype(float)
+    law = UDNRegressor(random_state=0, n_networks=1).fit(X, y).predict_distribution([[-0.8]])
+    # A component as wide as rounding has 0.27 there.
+    assert law.cdf(0.1)[0] - law.cdf(-0.1)[0] > 0.9
