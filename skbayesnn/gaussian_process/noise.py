@@ -29,8 +29,9 @@ MOST_SKEWED = 100.0
 """The constant c, up to which v skews the noise."""
 
 LARGEST = 4.0
-"""Of standardised inputs and means, where the noise depends on them: a few rows far from all others
-would say by how many powers of ten the noise grows, and their squares are larger still."""
+"""Limit of standardised inputs and means in the features. Without it, a few rows far from all
+others would have squares of a hundred and more, and the variance is an exponential function of
+these."""
 
 
 @dataclass(frozen=True)

@@ -33,18 +33,19 @@ learn it; later they can, and then nothing makes it learn."""
 ROWS_AT_A_TIME = 512
 LEAST_LOG_NOISE = -18.0
 OF_AN_ATOM = 0.05
-"""Width of a component, as a part of that of rounding, if one value is that of most rows."""
+"""Least standard deviation of a component, relative to that of rounding, if most rows have the same
+value."""
 
 
 def least_log_noise(targets, weights):
     """Least log noise variance of each target: that of rounding, where it is rounded; (n_targets,).
 
-    Spikes on the values would be worth more than knowing which it will be. But if most rows have
-    one value, as zero often is, the distribution has a spike there.
+    Otherwise, narrow components at the possible values would gain more than predicting which value
+    it will be. But if most rows have one value, often zero, the distribution has a spike there.
     """
     rounding = np.empty(targets.shape[1])
     for t, column in enumerate(targets.T):
-        rows_of_a_value = np.bincount(np.unique(column, return_inverse=True)[1].ravel(), weights)
+        rows_of_a_value = np.bincount(np.unique(column, return_inverse=True)[1], weights)
         has_atom = rows_of_a_value.max() > 0.5 * weights.sum()
         rounding[t] = rounding_variance(column) * (OF_AN_ATOM**2 if has_atom else 1.0)
     return np.log(np.maximum(rounding, np.exp(LEAST_LOG_NOISE)))
