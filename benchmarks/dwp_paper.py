@@ -41,6 +41,7 @@ def fit(X, y, posterior, n_layers, max_iter):
         n_layers=0 if posterior == "none" else n_layers,
         posterior="gw" if posterior == "none" else posterior.rstrip("+"),
         own_scale=posterior.endswith("+"),
+        gaussian_process=False,
         output="inducing",
         max_iter=max_iter,
         random_state=0,

@@ -59,7 +59,8 @@ class Training:
             if labels is None:
                 self._model.learn_noise(*everything, workers)
                 self._model.learn_width(workers)
-                self._model.learn_process(*everything, generators[7], workers)
+                if self.gaussian_process:
+                    self._model.learn_process(*everything, generators[7], workers)
             else:
                 self._model.learn_calibration(*everything)
         self._model.seen = None  # outputs that need the rows keep them

@@ -29,13 +29,14 @@ from skbayesnn.gaussian_process.learned_noise import choose_law
 from skbayesnn.gaussian_process.stand_ins import seen_through
 from skbayesnn.numerics.random import some_rows
 from skbayesnn.numerics.workers import ALONE
-from skbayesnn.training.beside import ProcessBeside
+from skbayesnn.training.beside import KINDS, ProcessBeside
+from skbayesnn.training.neighbour_process import neighbour_processes
 from skbayesnn.training.process import NEXT_TO_NO_NOISE
 
 LITTLE_NOISE, MOST_LOSS = 0.01, 1.0
 """Noise variance of standardised targets from which on all draws of the hidden layers are good, and
 nats a row by which the log evidence of a good one may be below that of the best."""
-JUDGING = 0.2
+JUDGING, JUDGES = 0.2, 2000
 """Part of the rows that judge a process without hidden layers."""
 MOST_FREEDOM = 20
 """Degrees of freedom at most where they are not given: of a hundred inputs few matter."""
@@ -83,7 +84,7 @@ class Model(Predictions):
     elsewhere : Elsewhere or None
         Takes the place of the output away from the rows.
     beside : ProcessBeside or None
-        A process without hidden layers, which takes part in predictions if noise is next to none.
+        Processes without hidden layers, which take part in predictions.
     known : KnownRows or None
         Speaks where inputs are those of a row, if rows have copies.
     """
@@ -245,24 +246,28 @@ class Model(Predictions):
             self.width = best_width(Y[:, 0] - means, variances, noise, weights)
 
     def learn_process(self, X, Y, weights, generator, workers=ALONE):
-        """Let a process without hidden layers take part in predictions if noise is next to none.
+        """Let processes without hidden layers take part in predictions.
 
-        What hidden layers gain is then less than what their draws cost in precision, and rows that
-        only summarise others cost even more. Some rows, each left out of the output, judge both.
+        The process that is given the nearest rows follows rougher functions, and knows all rows of
+        a large table. With next to no noise, what hidden layers gain is less than what their draws
+        cost in precision, so that a smooth process takes part as well. Some rows, each left out of
+        the output, judge all.
         """
-        exact = self.found[-1] < NEXT_TO_NO_NOISE and self.kind is not InducingOutput
         few = chance_of_settings(weights, X.shape[1]) > 0
-        if few or not (exact and self.sizes.n_layers and self.sizes.n_targets == 1):
+        if few or not self.sizes.n_layers or self.sizes.n_targets > 1:
+            return
+        if self.kind is InducingOutput:  # it keeps no rows
             return
         order = generator.permutation(len(X))
-        other, rows = np.split(order, [int(JUDGING * len(X))])
+        other, rows = np.split(order, [min(int(JUDGING * len(X)), JUDGES)])
         output = self.kind(self.sizes, self.theta, self.noise, *self.rows, copies=weights)
         moments = output.left_out(LAST_DRAWS, workers)
         known = self.own_mixtures(X[other], *(part[None, None, other] for part in moments))
         y = self.scales.y_offset + self.scales.y_scale * Y
-        beside = ProcessBeside(X, y, weights, rows, other, known, generator)
+        kinds = KINDS if self.found[-1] < NEXT_TO_NO_NOISE else (neighbour_processes,)
+        beside = ProcessBeside(X, y, weights, rows, other, known, generator, kinds)
         ProcessBeside.agree([beside])
-        self.beside = beside if beside.parts[0] > 0 else None
+        self.beside = beside if beside.part() else None
 
     def learn_calibration(self, X, Y, weights):
         """Find how certain class probabilities are to be; rows as in :meth:`condition_on`.
@@ -348,7 +353,7 @@ class Model(Predictions):
             out["temperature_"], out["label_noise_"] = self.temperature, self.label_noise
         if p["log_noise"].size:
             out["likelihood_"] = "gaussian" if self.law is None else "student_t"
-            out["gaussian_process_weight_"] = 0.0 if self.beside is None else self.beside.parts[0]
+            out["gaussian_process_weight_"] = 0.0 if self.beside is None else self.beside.part()
             out["noise_variance_"] = self._noise_variances() * scales.y_scale**2
         return out
 

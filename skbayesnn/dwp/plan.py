@@ -37,6 +37,7 @@ CONSTRAINTS = {
 REGRESSION_CONSTRAINTS = {
     **CONSTRAINTS,
     "own_scale": BOOLEAN,
+    "gaussian_process": BOOLEAN,
     "likelihood": [Options(("auto", "gaussian", "student_t"))],
     "output": [Options(OUTPUTS)],
     "normalize_y": BOOLEAN,

@@ -90,6 +90,9 @@ class DeepWishartRegressor(
           the noise is found to be Gaussian, the results are those of "gaussian".
 
         With several targets, and with ``partial_fit``, the noise is Gaussian.
+    gaussian_process : bool, default=True
+        Let Gaussian processes without hidden layers take part in predictions, with weights that
+        follow from rows that are left out. False predicts by the deep Wishart process alone.
     output : {"auto", "exact", "sparse", "inducing"}, default="auto"
         How the output layer is conditioned on the rows.
 
@@ -183,8 +186,7 @@ class DeepWishartRegressor(
     signal_variance_ : float or ndarray
         Prior variance of the function in the squared units of y; one for each of several targets.
     gaussian_process_weight_ : float
-        Weight of the Gaussian process in predictions; 0 if there is none. It has no hidden layers,
-        and takes part if there is next to no noise.
+        Weight of the Gaussian processes without hidden layers in predictions; 0 if there are none.
     noise_variance_ : float or ndarray
         Noise variance in the squared units of y; one for each of several targets. With Student-t
         noise it is the mean predicted noise variance of the rows. Like the other attributes, it
@@ -284,14 +286,17 @@ class DeepWishartRegressor(
     at most one reduce the variances of the function and of the noise. These factors maximise the
     likelihood of the rows that are left out of the output.
 
-    If the start of training finds next to no noise (less than 0.25 % of the standard deviation of
-    the target), and there are hidden layers, one target and at least 100 rows and two per input, a
-    Gaussian process without hidden layers takes part in predictions. Then what hidden layers gain
-    can be less than what the noise of their draws costs in precision, and with more than 1500 rows
-    a sparse output costs even more. The process, its mean, its width and its weight are those of
-    :class:`UDNRegressor`, and so is its part in predictions away from the rows. A fifth of the rows
-    judge both models; each of these rows is left out of the output layer, but the hidden layers
-    have seen it.
+    With hidden layers, one target, and at least 100 rows and two per input, a Gaussian process
+    without hidden layers takes part in predictions, unless ``output="inducing"``. It has a Matérn
+    covariance and is conditioned on the 100 nearest rows of each new one, so it follows rougher
+    functions, and knows all rows of a large table. If the start of training finds next to no noise
+    (less than 0.25 % of the standard deviation of the target), a second process has squared
+    exponential covariance: then what hidden layers gain can be less than what the noise of their
+    draws costs in precision, and with more than 1500 rows a sparse output costs even more. Means,
+    widths and weights are those of :class:`UDNRegressor`, and so is the part of the second process
+    in predictions away from the rows. A fifth of the rows, at most 2000, judge all models; each of
+    these rows is left out of the output layer, but the hidden layers have seen it. None of this is
+    in the paper.
 
     Where intervals fail on synthetic tables of a few hundred rows: up to half a range outside the
     rows, 90 % intervals covered 0.62, 0.68 and 0.85 on three of nine tables, in one of which the
@@ -331,6 +336,7 @@ class DeepWishartRegressor(
         posterior: Literal["ab-gw", "a-gw", "gw", "dgp"] = "ab-gw",
         own_scale: bool = False,
         likelihood: Literal["auto", "gaussian", "student_t"] = "auto",
+        gaussian_process: bool = True,
         output: Literal["auto", "exact", "sparse", "inducing"] = "auto",
         n_inducing: int = 100,
         degrees_of_freedom: int | None = None,
@@ -354,6 +360,7 @@ class DeepWishartRegressor(
         self.posterior = posterior
         self.own_scale = own_scale
         self.likelihood = likelihood
+        self.gaussian_process = gaussian_process
         self.output = output
         self.n_inducing = n_inducing
         self.degrees_of_freedom = degrees_of_freedom

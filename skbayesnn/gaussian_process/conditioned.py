@@ -67,14 +67,26 @@ class Process:
             variances[part] = np.maximum(left, 0.0)
         return means, variances
 
-    def joint(self, X):
-        """Mean (n,) and covariance (n, n) of the function at other rows."""
+    def draws(self, X, n, generator):
+        """Functions given the rows, jointly at some thousand points at most.
+
+        Parameters
+        ----------
+        X : ndarray of shape (m, n_inputs)
+        n : int
+        generator : numpy.random.Generator
+
+        Returns
+        -------
+        functions : ndarray of shape (m, n)
+        """
         features = X * self.inverse_scales
         cross = squared_exponential(self.features, features, self.log_height)
         scores = lapack.dtrtrs(self.factor, cross, lower=1)[0]
         covariance = squared_exponential(features, features, self.log_height) - scores.T @ scores
         covariance.ravel()[:: len(X) + 1] += JITTER * np.exp(self.log_height)
-        return self.solved @ cross, covariance
+        gaps = cholesky(covariance, 0.0)[0] @ generator.standard_normal((len(X), n))
+        return (self.solved @ cross)[:, None] + gaps
 
 
 def one_copy_left_out(targets, residuals, kept, noise, copies):

@@ -39,7 +39,7 @@ class SeveralFits:
     def gaussian_process_weight_(self):
         """Part of the Gaussian process in predictions, of each target."""
         if not hasattr(self, "estimators_"):
-            return 0.0 if self._process is None else float(self._process.parts[0])
+            return 0.0 if self._process is None else self._process.part()
         parts = np.array([member.gaussian_process_weight_ for member in self.estimators_])
         return float(parts.mean()) if self._y_ndim == 1 else parts
 

@@ -90,4 +90,4 @@ def learn_process(estimator, X, y, weights, inputs, generator, context):
     Z, targets = inputs.scaled(X), y[:, None]
     beside = ProcessBeside(Z, targets, weights, rows, other, laws, of_process)
     ProcessBeside.agree([beside])
-    return beside if beside.parts[0] > 0 else None
+    return beside if beside.part() else None

@@ -470,7 +470,7 @@ class StableNNRegressor(
     def gaussian_process_weight_(self) -> float:
         """Weight of the Gaussian process in predictions."""
         check_is_fitted(self, "noise_variance_draws_")
-        return 0.0 if self._beside is None else float(self._beside.parts[0])
+        return 0.0 if self._beside is None else self._beside.part()
 
     def _extrapolates(self):
         """Whether Gaussian processes take part in predictions away from the rows."""

@@ -1,10 +1,12 @@
-"""Pool networks with a Gaussian process: its mean, width, weight and inputs, from held-out rows.
+"""Pool networks with Gaussian processes: their means, widths, weights and inputs.
 
-A process is fitted to the rows that a network is trained on, and the held-out rows judge both. The
-held-out rows of all networks of a pool together determine four things.
+Processes are fitted to the rows that a network is trained on, and the held-out rows judge both.
+There are two kinds: one for smooth functions (:mod:`skbayesnn.training.process`), and one that is
+given the nearest rows (:mod:`skbayesnn.training.neighbour_process`). The held-out rows of all
+networks of a pool together determine four things.
 
-1. The mean. Often the process is better at the spread of a prediction and the network at its mean,
-   or the reverse. The distribution of the process is therefore moved to the mean
+1. The mean of each process. Often it is better at the spread of a prediction and the network at its
+   mean, or the reverse. The distribution of the process is therefore moved to the mean
 
        m = (1 − r) m_g + r m_n
 
@@ -14,41 +16,86 @@ held-out rows of all networks of a pool together determine four things.
    where it is, r = 0, if that makes the rows more probable by a nat each: where a process is exact
    at most rows and far off at others, no other mean is.
 
-2. The width. If all processes find no noise, they are too wide: if a function is smoother than
-   draws of a process with squared exponential covariance, it is predicted with smaller errors than
-   the variance claims. The variance is then multiplied by a factor of at most one, which maximises
-   the likelihood of the rows with a standard normal prior on its logarithm.
+2. The width. If the processes of a kind find no noise, they are too wide: if a function is smoother
+   than draws of a process with squared exponential covariance, it is predicted with smaller errors
+   than the variance claims. The variance is then multiplied by a factor of at most one, which
+   maximises the likelihood of the rows with a standard normal prior on its logarithm.
 
-3. The weight. The density of row i under the pool of the two is
+3. The weights. The density of row i under the pool is
 
-       (1 − v) p_i + v g_i
+       (1 − v − w) p_i + v g_i + w h_i
 
-   for the density p_i of the network and g_i of the moved process. The weight used in predictions
-   is the posterior mean of v under a uniform prior.
+   for the density p_i of the network, and g_i and h_i of the moved processes of both kinds. The
+   weights used in predictions are the posterior means of v and w under a uniform prior.
 
-4. The inputs. If few inputs matter, there is one process of those and one of all inputs
-   (:func:`skbayesnn.training.process.processes`). If inputs have heavy tails, there are such
-   processes of their normal scores, and of the inputs as they are. The one with the largest
-   likelihood of the rows, averaged over the uniform prior of v, is taken.
+4. The inputs. If few inputs matter, there is one smooth process of those and one of all inputs
+   (:func:`skbayesnn.training.process.processes`). If inputs have heavy tails, there are processes
+   of their normal scores, and of the inputs as they are. Of each kind, the one with the largest
+   likelihood of the rows, averaged over the uniform prior of its weight beside the network alone,
+   is taken.
 
-Then the process is given all rows. Not in the papers.
+Then the processes are given all rows. Not in the papers.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.special import logsumexp
 
 from skbayesnn.predictive import linear_pool, moved
-from skbayesnn.training.held_out import HeldOut, best_move, expected_part
+from skbayesnn.training.held_out import HeldOut, best_move, expected_parts, log_chances
+from skbayesnn.training.neighbour_process import neighbour_processes
 from skbayesnn.training.normal_scores import NormalScores, heavy_columns, unchanged
 from skbayesnn.training.process import processes
 
+KINDS = processes, neighbour_processes
 AWAY = 0.5
 """Part of processes without noise, times their weight, in predictions away from the rows."""
 
 
+class Taken(NamedTuple):
+    """A process that takes part in predictions.
+
+    Attributes
+    ----------
+    process : FittedProcess
+    pull : float
+        How far its mean is moved to that of the network, from 0 to 1.
+    factor : float
+        On its variance.
+    part : float
+        Its weight.
+    """
+
+    process: object
+    pull: float
+    factor: float
+    part: float
+
+    def mean(self, mean, of_network):
+        """Where a mean of the process is moved to."""
+        return (1.0 - self.pull) * mean + self.pull * of_network
+
+    def law(self, X, means):
+        """The moved distribution of the process.
+
+        Parameters
+        ----------
+        X : ndarray of shape (m, n_inputs)
+        means : ndarray of shape (m,)
+            Of the network.
+
+        Returns
+        -------
+        law : PredictiveMixture
+        """
+        law = self.process(X)
+        return moved(law, self.mean(law.mean(), means), np.sqrt(self.factor))
+
+
 class ProcessBeside:
-    """A Gaussian process of each target beside one network, with its part of the prediction.
+    """Gaussian processes of each target beside one network, with their parts of the prediction.
 
     Parameters
     ----------
@@ -63,25 +110,20 @@ class ProcessBeside:
         Of the held-out rows under the network, one for each target, in the units of the targets.
     generator : numpy.random.Generator
         Chooses rows where there are too many.
+    kinds : tuple of callable, optional
+        One or two, each of which fits the processes of one kind; :data:`KINDS` by default.
 
     Attributes
     ----------
-    parts : ndarray of shape (n_targets,)
-        Zero where there is no process.
-    pulls : ndarray of shape (n_targets,)
-        How far the mean of the process is moved to that of the network, from 0 to 1.
-    factors : ndarray of shape (n_targets,)
-        On the variance of the process.
-    candidates : list of (list of list of (GaussianProcess, HeldOut)) or None
-        Of each target and scaling of the inputs, until networks agree: of all inputs and, where
-        there is one, of few.
+    taken : list of list of Taken
+        Of each target; empty where there is no process.
+    candidates : list of list of list of list of (FittedProcess, HeldOut), or None
+        Of each target, kind and scaling of the inputs, until networks agree: of all inputs and,
+        where there is one, of few.
     """
 
-    def __init__(self, X, targets, weights, rows, other, known, generator):
-        n_targets = targets.shape[1]
-        self.parts, self.pulls = np.zeros(n_targets), np.zeros(n_targets)
-        self.factors = np.ones(n_targets)
-        self.processes, self.candidates = [None] * n_targets, [[] for _ in range(n_targets)]
+    def __init__(self, X, targets, weights, rows, other, known, generator, kinds=None):
+        self.taken, self.candidates = [[] for _ in known], [[] for _ in known]
         heavy = heavy_columns(X, weights)
         scalings = [NormalScores(X, weights, heavy), unchanged] if heavy.size else [unchanged]
         for t, (column, network) in enumerate(zip(targets.T, known, strict=True)):
@@ -89,41 +131,48 @@ class ProcessBeside:
             judged = network.logpdf(told), network.mean()
             if not np.isfinite(judged[0]).all():
                 continue
-            for scaling in scalings:
-                pairs = []
-                try:
-                    found = processes(X[rows], column[rows], weights[rows], generator, scaling)
-                    laws = [process(X[other]) for process in found]
-                except LinAlgError:
-                    continue  # without any scaling, the network is left alone
-                for process, law in zip(found, laws, strict=True):
-                    held = HeldOut(told, weights[other], *judged, law)
-                    if not np.isfinite(law.logpdf(told)).all():
-                        break
-                    given = np.concatenate([rows, other[held.near]])
-                    process.give(X[given], column[given], weights[given], generator)
-                    pairs.append((process, held))
-                if pairs:
-                    self.candidates[t].append(pairs)
-            if self.candidates[t]:
-                self._follow(t, [self])
+            for kind in kinds or KINDS:
+                found = []
+                for scaling in scalings:
+                    try:
+                        of_scaling = kind(X[rows], column[rows], weights[rows], generator, scaling)
+                        laws = [process(X[other]) for process in of_scaling]
+                    except LinAlgError:
+                        continue  # without any process, the network is left alone
+                    pairs = []
+                    for process, law in zip(of_scaling, laws, strict=True):
+                        held = HeldOut(told, weights[other], *judged, law)
+                        if not np.isfinite(law.logpdf(told)).all():
+                            break
+                        given = np.concatenate([rows, other[held.near]])
+                        process.give(X[given], column[given], weights[given], generator)
+                        pairs.append((process, held))
+                    if pairs:
+                        found.append(pairs)
+                if found:
+                    self.candidates[t].append(found)
+            self._follow(t, [self])
 
     @staticmethod
     def _follow(target, several):
-        """Take process, pull, factor and part from the held-out rows of several."""
-        best = -np.inf
-        several_of = [each.candidates[target] for each in several]
-        for i in range(max(map(len, several_of))):
-            of_scaling = [scalings[: i + 1][-1] for scalings in several_of]
-            for k in range(max(map(len, of_scaling))):
-                found, held = zip(*(pairs[: k + 1][-1] for pairs in of_scaling), strict=True)
-                pull, factor, logs = best_move(held, all(each.without_noise for each in found))
-                if logsumexp(logs) > best:
-                    best, part = logsumexp(logs), expected_part(logs)
-                    for each, process in zip(several, found, strict=True):
-                        each.processes[target] = process
-                        each.pulls[target], each.factors[target] = pull, factor
-                        each.parts[target] = part
+        """Take processes, pulls, factors and parts from the held-out rows of several."""
+        of_kinds, judged = [], [[each.log_densities] for each in _held_out(target, several)]
+        for kind in range(min(len(each.candidates[target]) for each in several)):
+            found, pull, factor, held = _best([each.candidates[target][kind] for each in several])
+            of_kinds.append((found, pull, factor))
+            for laws, each in zip(judged, held, strict=True):
+                laws.append(each.judged(pull, factor))
+        if not of_kinds:
+            return
+        weights = [each.weights for each in _held_out(target, several)]
+        logs = sum(log_chances(laws, own) for laws, own in zip(judged, weights, strict=True))
+        parts = expected_parts(logs, 1 + len(of_kinds))
+        for i, each in enumerate(several):
+            each.taken[target] = [
+                Taken(found[i], pull, factor, part)
+                for (found, pull, factor), part in zip(of_kinds, parts, strict=True)
+                if part > 0
+            ]
 
     @staticmethod
     def agree(several):
@@ -134,32 +183,19 @@ class ProcessBeside:
         several : list of ProcessBeside
             Of the same targets; changed.
         """
-        for t in range(len(several[0].parts)):
-            some = [each for each in several if each.processes[t] is not None]
+        for t in range(len(several[0].taken)):
+            some = [each for each in several if each.candidates[t]]
             if some:
                 ProcessBeside._follow(t, some)
         for each in several:
             each.candidates = None
 
-    def law(self, X, means, target=0):
-        """The moved distribution of the process.
-
-        Parameters
-        ----------
-        X : ndarray of shape (m, n_inputs)
-        means : ndarray of shape (m,)
-            Of the network.
-        target : int, default=0
-
-        Returns
-        -------
-        law : PredictiveMixture
-        """
-        law, pull = self.processes[target](X), self.pulls[target]
-        return moved(law, (1.0 - pull) * law.mean() + pull * means, np.sqrt(self.factors[target]))
+    def part(self, target=0):
+        """Weight of all processes in predictions."""
+        return float(sum(each.part for each in self.taken[target]))
 
     def replace_draws(self, draws, X, means, generator):
-        """Put functions of the process, with noise, in place of its part of the draws.
+        """Put functions of the processes, with noise, in place of their parts of the draws.
 
         Parameters
         ----------
@@ -170,13 +206,45 @@ class ProcessBeside:
             Gives the network's means of rows, (m, n_targets).
         generator : numpy.random.Generator
         """
-        which = generator.random(draws.shape[1]) < self.parts[0]
-        if which.any():
-            process, pull = self.processes[0], self.pulls[0]
-            mean = process(X).mean()
-            onto = (1.0 - pull) * mean + (pull * means(X)[:, 0] if pull else 0.0)
-            gaps = process.draws(X, int(which.sum()), generator) - mean[:, None]
-            draws[:, which] = onto[:, None] + np.sqrt(self.factors[0]) * gaps
+        ends = np.cumsum([each.part for each in self.taken[0]])
+        which = np.searchsorted(ends, generator.random(draws.shape[1]), side="right")
+        for i, each in enumerate(self.taken[0]):
+            number = int(np.sum(which == i))
+            if number:
+                mean = each.process(X).mean()
+                onto = each.mean(mean, means(X)[:, 0] if each.pull else 0.0)
+                gaps = each.process.draws(X, number, generator) - mean[:, None]
+                draws[:, which == i] = onto[:, None] + np.sqrt(each.factor) * gaps
+
+
+def _held_out(target, several):
+    """The held-out rows of each, by any of its candidates."""
+    return [each.candidates[target][0][0][0][1] for each in several if each.candidates[target]]
+
+
+def _best(candidates):
+    """The processes of a kind, one of each of several, that held-out rows favour.
+
+    Parameters
+    ----------
+    candidates : list of list of list of (FittedProcess, HeldOut)
+        Of each of several, and of each scaling of the inputs.
+
+    Returns
+    -------
+    processes : list of FittedProcess
+    pull, factor : float
+    held : list of HeldOut
+    """
+    best, out = -np.inf, None
+    for i in range(max(map(len, candidates))):
+        of_scaling = [scalings[: i + 1][-1] for scalings in candidates]
+        for k in range(max(map(len, of_scaling))):
+            found, held = zip(*(pairs[: k + 1][-1] for pairs in of_scaling), strict=True)
+            pull, factor, logs = best_move(held, all(each.without_noise for each in found))
+            if logsumexp(logs) > best:
+                best, out = logsumexp(logs), (found, pull, factor, held)
+    return out
 
 
 def pooled(networks, beside, inputs, target=0):
@@ -198,9 +266,10 @@ def pooled(networks, beside, inputs, target=0):
     """
     n = len(networks)
     pairs = [
-        (each.parts[target] / n, each.law(X, network.mean(), target))
+        (taken.part / n, taken.law(X, network.mean()))
         for network, each, X in zip(networks, beside, inputs, strict=True)
-        if each is not None and each.parts[target] > 0
+        if each is not None
+        for taken in each.taken[target]
     ]
     parts = [part for part, _ in pairs]
     own = np.full(n, (1.0 - sum(parts)) / n)
@@ -234,9 +303,11 @@ def with_processes(chance, gaussians, beside, inputs, target=0):
     weights, *moments = gaussians
     means, variances = (part[:, [target]] for part in moments)
     laws = [
-        (AWAY / len(beside) * each.parts[target], each.processes[target](X[chance > 0]))
+        (AWAY / len(beside) * taken.part, taken.process(X[chance > 0]))
         for each, X in zip(beside, inputs, strict=True)
-        if each is not None and each.parts[target] > 0 and each.processes[target].without_noise
+        if each is not None
+        for taken in each.taken[target]
+        if taken.process.without_noise
     ]
     left = 1.0 - sum(part for part, _ in laws)
     return chance, (

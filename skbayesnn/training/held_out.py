@@ -10,7 +10,8 @@ from scipy.special import logsumexp
 
 from skbayesnn.predictive import PredictiveMixture, moved
 
-PARTS = (np.arange(100) + 0.5) / 100
+STEPS = {2: 100, 3: 16}
+"""Into so many parts, each weight of a pool of so many laws is divided."""
 LEAST_PART = 0.01
 """A process with a smaller part is left out."""
 PULLS = np.linspace(0.0, 1.0, 21)
@@ -24,49 +25,81 @@ FARTHEST = 8.0
 would follow it if it were given the row."""
 
 
-def log_chances(log_densities, other_log_densities, weights):
-    """Log likelihoods of each of ``PARTS``, the weight of the second of two distributions.
+def grid(n_laws):
+    """Weights of a pool that are compared, spread evenly.
 
     Parameters
     ----------
-    log_densities, other_log_densities : ndarray of shape (n,)
-        Of the rows under the two distributions.
+    n_laws : {2, 3}
+
+    Returns
+    -------
+    weights : ndarray of shape (n_points, n_laws)
+        With sum one.
+
+    Examples
+    --------
+    >>> grid(2)[:2]
+    array([[0.995, 0.005],
+           [0.985, 0.015]])
+    """
+    steps = np.arange(STEPS[n_laws])
+    if n_laws == 2:
+        free = (steps[:, None] + 0.5) / len(steps)
+    else:
+        # The centres of equal triangles: of each square of two weights, one or two are possible.
+        corners = np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2)
+        free = np.concatenate([corners + 1.0 / 3.0, corners + 2.0 / 3.0]) / len(steps)
+        free = free[free.sum(axis=1) < 1.0]
+    return np.column_stack([1.0 - free.sum(axis=1), free])
+
+
+def log_chances(log_densities, weights):
+    """Log likelihoods of the weights of a pool, at those of :func:`grid`.
+
+    Parameters
+    ----------
+    log_densities : list of ndarray of shape (n,)
+        Of the rows under two or three laws.
     weights : ndarray of shape (n,)
         How many rows each row stands for.
 
     Returns
     -------
-    logs : ndarray of shape (n_parts,)
+    logs : ndarray of shape (n_points,)
         But for a constant.
     """
-    logs = np.logaddexp(
-        np.log1p(-PARTS)[:, None] + log_densities, np.log(PARTS)[:, None] + other_log_densities
-    )
-    return logs @ weights
+    log_parts = np.log(grid(len(log_densities)))
+    pools = log_parts[:, :1] + log_densities[0]
+    for log_part, own in zip(log_parts.T[1:], log_densities[1:], strict=True):
+        np.logaddexp(pools, log_part[:, None] + own, out=pools)
+    return pools @ weights
 
 
-def expected_part(logs):
-    """Mean part, with a uniform prior; zero where it is below ``LEAST_PART``.
+def expected_parts(logs, n_laws):
+    """Mean weights of all laws but the first, with a uniform prior.
 
     Parameters
     ----------
-    logs : ndarray of shape (n_parts,)
+    logs : ndarray of shape (n_points,)
         See :func:`log_chances`.
+    n_laws : {2, 3}
 
     Returns
     -------
-    part : float
-        In [0, 1).
+    parts : ndarray of shape (n_laws - 1,)
+        In [0, 1); zero where it is below ``LEAST_PART``.
 
     Examples
     --------
     >>> import numpy as np
-    >>> round(expected_part(log_chances(np.zeros(8), np.full(8, 1.0), np.ones(8))), 2)
-    0.84
+    >>> logs = log_chances([np.zeros(8), np.full(8, 1.0)], np.ones(8))
+    >>> expected_parts(logs, 2).round(2)
+    array([0.84])
     """
     chances = np.exp(logs - logs.max())
-    part = float(chances @ PARTS / chances.sum())
-    return part if part >= LEAST_PART else 0.0
+    parts = chances @ grid(n_laws)[:, 1:] / chances.sum()
+    return np.where(parts >= LEAST_PART, parts, 0.0)
 
 
 class HeldOut(NamedTuple):
@@ -171,7 +204,7 @@ def best_move(held, exact):
     def given(pull):
         factor = best_factor(held, pull) if exact else 1.0
         logs = sum(
-            log_chances(each.log_densities, each.judged(pull, factor), each.weights)
+            log_chances([each.log_densities, each.judged(pull, factor)], each.weights)
             for each in held
         )
         return pull, factor, logs

@@ -15,7 +15,6 @@ from scipy.linalg import LinAlgError
 from skbayesnn._validation import location_and_scale
 from skbayesnn.gaussian_process.conditioned import Process
 from skbayesnn.gaussian_process.evidence import JITTER, search, start_of
-from skbayesnn.gaussian_process.factors import cholesky
 from skbayesnn.gaussian_process.few_inputs import FEW, fast_along_one, few_inputs
 from skbayesnn.gaussian_process.stand_ins import seen_through, start_with_law, with_noise
 from skbayesnn.gaussian_process.tails import draw_scales, with_tails
@@ -81,7 +80,85 @@ def race(X, Y, weights, least_log_noise, starts=()):
     return min(found, key=lambda each: each.fun).x
 
 
-class GaussianProcess:
+class FittedProcess:
+    """What processes beside networks share: how they predict, once they have settings and a law.
+
+    Attributes
+    ----------
+    location, scale : float
+        Of the targets.
+    inputs, scaling
+        The process is one of these inputs, after this scaling of all.
+    settings : ndarray of shape (n_inputs + 2,)
+        Logs of the length scales, of the height, and of the noise variance, of the targets
+        standardised.
+    law : NoiseLaw or None
+        None where the noise is Gaussian.
+    data : tuple of ndarray
+        Inputs, standardised targets and weights of the rows that it is given.
+    known
+        The process given these rows, once it is needed.
+    """
+
+    def _inputs_of(self, X):
+        return self.scaling(X)[:, self.inputs]
+
+    @property
+    def without_noise(self):
+        """Whether the targets are a function of the inputs, as far as the rows tell."""
+        return self.law is None and self.settings[-1] < NO_NOISE
+
+    def __getstate__(self):
+        return {**vars(self), "known": None}
+
+    def __call__(self, X):
+        """Predictive distribution of the targets at these inputs.
+
+        Parameters
+        ----------
+        X : ndarray of shape (m, n_inputs)
+
+        Returns
+        -------
+        law : PredictiveMixture
+        """
+        known, X = self._process(), self._inputs_of(X)
+        means, variances = known.predict(X)
+        if self.law is None:
+            jitter = JITTER * np.exp(self.settings[-2])
+            law = with_tails(means, variances, self.noise_variance + jitter)
+        else:
+            law = with_noise(self.law, X, means, means[None], variances[None])
+        return PredictiveMixture(*law).scaled(self.location, self.scale)
+
+    def draws(self, X, n, generator):
+        """Functions given the rows, plus noise; a function is one among a thousand rows at a time.
+
+        Parameters
+        ----------
+        X : ndarray of shape (m, n_inputs)
+        n : int
+        generator : numpy.random.Generator
+
+        Returns
+        -------
+        draws : ndarray of shape (m, n)
+        """
+        known, X, blocks = self._process(), self._inputs_of(X), []
+        scales = draw_scales(n, generator) if self.law is None else 1.0
+        for begin in range(0, len(X), ROWS_AT_ONCE):
+            rows = X[begin : begin + ROWS_AT_ONCE]
+            mean = known.predict(rows)[0]
+            functions = mean[:, None] + scales * (known.draws(rows, n, generator) - mean[:, None])
+            if self.law is None:
+                noise = generator.standard_normal(functions.shape) * np.sqrt(self.noise_variance)
+            else:
+                noise = self.law.sample(rows, mean, n, generator)
+            blocks.append(functions + noise)
+        return self.location + self.scale * np.concatenate(blocks)
+
+
+class GaussianProcess(FittedProcess):
     """A Gaussian process with a length scale for each input.
 
     Parameters
@@ -143,9 +220,6 @@ class GaussianProcess:
         )
         self.give(X, targets, weights, generator)
 
-    def _inputs_of(self, X):
-        return self.scaling(X)[:, self.inputs]
-
     def _race(self, data, generator):
         """Inputs that matter, and the best settings after a few steps from every start."""
         data = at_most(data, RACE_ROWS, generator)
@@ -162,18 +236,15 @@ class GaussianProcess:
         best = search(start, *rows, ITERATIONS, LEAST_LOG_NOISE, self.n_candidates)
         return start if best is None else best.x
 
+    @property
+    def noise_variance(self):
+        """Of the standardised targets, if the noise is Gaussian."""
+        return np.exp(self.settings[-1])
+
     def give(self, X, targets, weights, generator):
         """Condition on these rows, with the settings as they are; parameters as at the start."""
         data = self._inputs_of(X), (targets - self.location) / self.scale, weights
         self.data, self.known = at_most(data, MOST_ROWS, generator), None
-
-    @property
-    def without_noise(self):
-        """Whether the targets are a function of the inputs, as far as the rows tell."""
-        return self.law is None and self.settings[-1] < NO_NOISE
-
-    def __getstate__(self):
-        return {**vars(self), "known": None}
 
     def _process(self):
         """The process given the rows."""
@@ -186,54 +257,6 @@ class GaussianProcess:
                 known = Process(settings, X, seen.targets[:, 0], seen.weights, weights)
             self.known = known
         return self.known
-
-    def __call__(self, X):
-        """Predictive distribution of the targets at these inputs.
-
-        Parameters
-        ----------
-        X : ndarray of shape (m, n_inputs)
-
-        Returns
-        -------
-        law : PredictiveMixture
-        """
-        known, X = self._process(), self._inputs_of(X)
-        means, variances = known.predict(X)
-        if self.law is None:
-            noise = np.exp(self.settings[-1]) + JITTER * np.exp(self.settings[-2])
-            law = with_tails(means, variances, noise)
-        else:
-            law = with_noise(self.law, X, means, means[None], variances[None])
-        return PredictiveMixture(*law).scaled(self.location, self.scale)
-
-    def draws(self, X, n, generator):
-        """Functions given the rows, plus noise; a function is one among a thousand rows at a time.
-
-        Parameters
-        ----------
-        X : ndarray of shape (m, n_inputs)
-        n : int
-        generator : numpy.random.Generator
-
-        Returns
-        -------
-        draws : ndarray of shape (m, n)
-        """
-        known, X, blocks = self._process(), self._inputs_of(X), []
-        scales = draw_scales(n, generator) if self.law is None else 1.0
-        for begin in range(0, len(X), ROWS_AT_ONCE):
-            rows = X[begin : begin + ROWS_AT_ONCE]
-            mean, covariance = known.joint(rows)
-            factor = cholesky(covariance, 0.0)[0]
-            gaps = factor @ generator.standard_normal((len(rows), n))
-            functions = mean[:, None] + scales * gaps
-            if self.law is None:
-                noise = np.exp(0.5 * self.settings[-1]) * generator.standard_normal(functions.shape)
-            else:
-                noise = self.law.sample(rows, mean, n, generator)
-            blocks.append(functions + noise)
-        return self.location + self.scale * np.concatenate(blocks)
 
 
 def processes(X, targets, weights, generator, scaling=unchanged):

@@ -509,8 +509,10 @@ class UDNRegressor(
     def gaussian_process_weight_(self) -> float | FloatArray:
         """Weight of the Gaussian process in predictions, for each target."""
         members = self._members()
-        none = np.zeros(len(self._y_scale))
-        parts = [none if m._process is None else m._process.parts for m in members]
+        targets = range(len(self._y_scale))
+        parts = [
+            [0.0 if m._process is None else m._process.part(t) for t in targets] for m in members
+        ]
         mean = np.mean(parts, axis=0)
         return float(mean[0]) if self._y_ndim == 1 else mean
 

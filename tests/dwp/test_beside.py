@@ -1,4 +1,4 @@
-"""The Gaussian process without hidden layers that takes part in predictions without noise."""
+"""The Gaussian processes without hidden layers that take part in predictions."""
 
 import pickle
 
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from skbayesnn import DeepWishartRegressor
+from skbayesnn.training.neighbour_process import NeighbourProcess
 
 
 def smooth(X):
@@ -40,21 +41,30 @@ def test_joint_draws_agree_with_the_distributions(fitted):
     np.testing.assert_allclose(below, np.tile(levels, (20, 1)), atol=5 * 0.5 / np.sqrt(4000))
 
 
-def test_noise_hidden_layers_and_few_rows_decide_whether_there_is_one():
+def test_hidden_layers_output_and_number_of_rows_decide_whether_there_is_one():
     rng = np.random.default_rng(4)
     X = rng.uniform(-1, 1, (150, 2))
     y = smooth(X)
-    noisy = y + 0.05 * rng.normal(size=150)
     for parameters, rows, targets in (
-        ({}, slice(None), noisy),
+        ({"gaussian_process": False}, slice(None), y),
         ({"n_layers": 0}, slice(None), y),
         ({"output": "inducing"}, slice(None), y),
         ({}, slice(60), y),
+        ({}, slice(None), np.column_stack([y, -y])),
     ):
         model = DeepWishartRegressor(max_iter=5, random_state=0, **parameters)
         assert model.fit(X[rows], targets[rows]).gaussian_process_weight_ == 0.0
-    model = DeepWishartRegressor(max_iter=5, random_state=0).fit(X, np.column_stack([y, -y]))
-    assert model.gaussian_process_weight_ == 0.0
+
+
+def test_with_noise_only_the_process_of_near_rows_takes_part():
+    """On a function that is rough along one input, and that hidden layers are too smooth for."""
+    rng = np.random.default_rng(4)
+    X = rng.uniform(-1, 1, (300, 2))
+    y = np.floor(8 * X[:, 0]) % 2 + 0.05 * rng.normal(size=300)
+    model = DeepWishartRegressor(max_iter=5, random_state=0).fit(X, y)
+    (taken,) = model._model.beside.taken[0]
+    assert isinstance(taken.process, NeighbourProcess)
+    assert model.gaussian_process_weight_ == taken.part > 0.5
 
 
 def test_the_seed_alone_decides_whatever_the_number_of_workers():

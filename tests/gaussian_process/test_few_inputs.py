@@ -164,13 +164,13 @@ def test_held_out_rows_choose_the_process_of_few_inputs():
     X, y, rng = linear(1)
     rows, other = np.arange(40), np.arange(40, 60)
     found = ProcessBeside(X, y[:, None], np.ones(60), rows, other, [plain(20)], rng)
-    assert len(found.candidates[0][0]) == 2
-    assert len(found.processes[0].settings) == 5
+    assert len(found.candidates[0][0][0]) == 2
+    assert len(found.taken[0][0].process.settings) == 5
     new = rng.normal(size=(500, 90))
     truth = new[:, 0] - new[:, 30] + new[:, 60] + 0.3 * rng.normal(size=500)
     chosen, whole = (
         each(new).logpdf(truth).mean()
-        for each in (found.processes[0], found.candidates[0][0][0][0])
+        for each in (found.taken[0][0].process, found.candidates[0][0][0][0][0])
     )
     # The process of all inputs takes noise for a function of ninety.
     assert chosen > whole + 0.1
@@ -182,8 +182,8 @@ def test_held_out_rows_choose_all_inputs_where_few_predict_worse(monkeypatch):
     monkeypatch.setattr(of_process, "few_inputs", lambda *args: wrong)
     rows, other = np.arange(40), np.arange(40, 60)
     found = ProcessBeside(X, y[:, None], np.ones(60), rows, other, [plain(20)], rng)
-    assert len(found.candidates[0][0]) == 2
-    assert len(found.processes[0].settings) == 92
+    assert len(found.candidates[0][0][0]) == 2
+    assert len(found.taken[0][0].process.settings) == 92
 
 
 def test_a_pool_agrees_where_one_network_has_no_process_of_few(monkeypatch):
@@ -196,8 +196,8 @@ def test_a_pool_agrees_where_one_network_has_no_process_of_few(monkeypatch):
             monkeypatch.setattr(of_process, "FEW", 0.0)
         several.append(ProcessBeside(X, y[:, None], np.ones(60), rows, other, [plain(20)], rng))
     ProcessBeside.agree(several)
-    assert [len(each.processes[0].settings) for each in several] == [5, 92]
-    assert several[0].parts[0] == several[1].parts[0]
+    assert [len(each.taken[0][0].process.settings) for each in several] == [5, 92]
+    assert several[0].taken[0][0].part == several[1].taken[0][0].part
 
 
 def test_a_singular_covariance_ends_the_search(monkeypatch, rng):

@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import kstest
 
 from skbayesnn import SIPRegressor
+from skbayesnn.training.beside import Taken
 
 QUICK = {"max_iter": 20, "n_draws": 20, "width": 10, "n_networks": 2, "random_state": 0}
 
@@ -32,12 +33,12 @@ def test_predictions_are_the_pool_of_networks_and_processes(rows, model):
     assert weight > 0.5  # few epochs make poor networks of a smooth function
     parts = [member.gaussian_process_weight_ for member in model.estimators_]
     assert parts[0] == parts[1] == pytest.approx(weight)
-    processes = [
-        m._process.law(m._scaled(X), m._means(m._scaled(X))[:, 0]).scaled(m._y_offset, m._y_scale)
-        for m in model.estimators_
-    ]
     known = (1 - weight) * np.exp(alone.log_predictive_density(X, y))
-    known += weight * np.mean([np.exp(law.logpdf(y)) for law in processes], axis=0)
+    for m in model.estimators_:
+        for taken in m._process.taken[0]:
+            law = taken.law(m._scaled(X), m._means(m._scaled(X))[:, 0])
+            law = law.scaled(m._y_offset, m._y_scale)
+            known += taken.part / len(model.estimators_) * np.exp(law.logpdf(y))
     seen = np.max([m._unseen(m._placed(X))[0] for m in model.estimators_], axis=0) == 0
     assert seen.mean() > 0.9
     found = model.log_predictive_density(X, y)
@@ -56,10 +57,10 @@ def test_each_row_of_the_draws_follows_the_prediction(rows, model):
 
 def test_draws_of_the_process_are_functions(model):
     one = deepcopy(model.estimators_[0])
-    one._process.parts[:], one._process.factors[:] = 1.0, 1.0
+    process = one._process.taken[0][0].process
+    one._process.taken[0] = [Taken(process, 0.0, 1.0, 1.0)]
     one._unseen = lambda X: (np.zeros(len(X)), None)  # it alone speaks, away from the rows, too
     X = np.array([[2.6, 2.6], [2.61, 2.6]])
-    process = one._process.processes[0]
     noise = process.scale**2 * np.exp(process.settings[-1])
     function = process(one._scaled(X)).var()[0] - noise
     assert function > noise

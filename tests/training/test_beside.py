@@ -13,17 +13,19 @@ from scipy.stats import norm
 from skbayesnn.gaussian_process import evidence
 from skbayesnn.gaussian_process.tails import with_tails
 from skbayesnn.predictive import PredictiveMixture, moved
-from skbayesnn.training.beside import ProcessBeside, pooled, with_processes
+from skbayesnn.training import beside as module
+from skbayesnn.training.beside import ProcessBeside, Taken, pooled, with_processes
 from skbayesnn.training.held_out import (
     LOG_FACTOR_STEP,
     HeldOut,
     best_factor,
     best_move,
     best_pull,
-    expected_part,
+    expected_parts,
     log_chances,
 )
 from skbayesnn.training.normal_scores import NormalScores
+from skbayesnn.training.process import processes
 from skbayesnn.training.unseen import where_unseen
 
 
@@ -100,11 +102,24 @@ def test_the_part_is_a_posterior_mean(rng):
         return np.prod(((1 - v) * np.exp(p) + v * np.exp(q)) ** weights)
 
     expected = quad(lambda v: v * density(v), 0, 1)[0] / quad(density, 0, 1)[0]
-    assert expected_part(log_chances(p, q, weights)) == pytest.approx(expected, abs=1e-4)
+    found = expected_parts(log_chances([p, q], weights), 2)
+    assert found == pytest.approx([expected], abs=1e-4)
+
+
+def test_the_parts_of_two_processes_are_posterior_means(rng):
+    """Against Dirichlet draws of the weights."""
+    densities, weights = np.exp(rng.normal(size=(3, 9))), rng.integers(1, 3, size=9)
+    parts = rng.dirichlet(np.ones(3), size=400_000)
+    chances = np.exp(np.log(parts @ densities) @ weights)
+    expected = chances @ parts[:, 1:] / chances.sum()
+    found = expected_parts(log_chances(list(np.log(densities)), weights), 3)
+    # The draws have a standard error below 0.0005.
+    np.testing.assert_allclose(found, expected, atol=0.002)
 
 
 def test_a_tiny_part_is_none():
-    assert expected_part(log_chances(np.zeros(500), np.full(500, -2.0), np.ones(500))) == 0.0
+    logs = log_chances([np.zeros(500), np.full(500, -2.0)], np.ones(500))
+    assert expected_parts(logs, 2) == [0.0]
 
 
 def beside(X, y, network, rng, n_held=100):
@@ -112,6 +127,12 @@ def beside(X, y, network, rng, n_held=100):
     n, known = len(X), network(X[-n_held:])
     rows, other = np.split(np.arange(n), [n - n_held])
     return ProcessBeside(X, y[:, None], np.ones(n), rows, other, [known], rng)
+
+
+@pytest.fixture
+def smooth_only(monkeypatch):
+    """Without the process that is given the nearest rows."""
+    monkeypatch.setattr(module, "KINDS", (processes,))
 
 
 def test_the_better_one_has_the_larger_part(rng):
@@ -126,14 +147,16 @@ def test_the_better_one_has_the_larger_part(rng):
         return PredictiveMixture([0.5, 0.5], means, np.full(means.shape, 0.01))
 
     smooth = beside(X, f + 0.1 * rng.normal(size=300), plain, rng)
-    assert smooth.parts[0] > 0.9
+    assert smooth.part() > 0.9
     modes = beside(X, f + signs + 0.1 * rng.normal(size=300), two_modes, rng)
-    assert modes.parts[0] < 0.05
-    assert smooth.pulls[0] < 0.2
+    assert modes.part() < 0.05
+    assert len(smooth.taken[0]) == 2
     pool = pooled([plain(X)], [smooth], [X])
-    mean = (1 - smooth.pulls[0]) * smooth.processes[0](X).mean()
-    terms = plain(X).logpdf(f), moved(smooth.processes[0](X), mean, 1.0).logpdf(f)
-    expected = (1 - smooth.parts[0]) * np.exp(terms[0]) + smooth.parts[0] * np.exp(terms[1])
+    expected = (1 - smooth.part()) * np.exp(plain(X).logpdf(f))
+    for process, pull, factor, part in smooth.taken[0]:
+        assert (pull < 0.2, factor) == (True, 1.0)
+        law = process(X)
+        expected += part * np.exp(moved(law, (1 - pull) * law.mean(), 1.0).logpdf(f))
     np.testing.assert_allclose(np.exp(pool.logpdf(f)), expected, rtol=1e-10)
 
 
@@ -143,8 +166,9 @@ def test_the_process_is_given_the_held_out_rows_in_the_end(rng):
     rows, other = np.arange(40), np.arange(40, 60)
     known = gaussian(np.zeros(20), 1.0)
     found = ProcessBeside(X, y[:, None], np.ones(60), rows, other, [known], rng)
-    assert len(found.processes[0].data[0]) == 60
-    np.testing.assert_allclose(found.processes[0](X[other]).mean(), y[other], atol=0.2)
+    process = found.taken[0][0].process
+    assert len(process.data[0]) == 60
+    np.testing.assert_allclose(process(X[other]).mean(), y[other], atol=0.2)
 
 
 def test_an_outlier_among_the_held_out_rows_is_not_followed(rng):
@@ -154,29 +178,30 @@ def test_an_outlier_among_the_held_out_rows_is_not_followed(rng):
     other = np.arange(1, 60, 7)
     rows = np.setdiff1d(np.arange(60), other)
     known = gaussian(np.zeros(len(other)), 1.0)
-    found = ProcessBeside(X, y[:, None], np.ones(60), rows, other, [known], rng).processes[0]
+    found = ProcessBeside(X, y[:, None], np.ones(60), rows, other, [known], rng)
+    found = found.taken[0][0].process
     assert len(found.data[0]) == 59
     np.testing.assert_allclose(found(X).mean(), np.sin(2 * X[:, 0]), atol=0.2)
 
 
 @pytest.mark.parametrize("scored", [True, False])
-def test_inputs_with_heavy_tails_are_seen_in_two_ways(rng, scored):
+def test_inputs_with_heavy_tails_are_seen_in_two_ways(rng, scored, smooth_only):
     """As normal scores if the function is smooth in these, and as they are if it is linear."""
     scores = rng.normal(size=(200, 2))
     X = np.sinh(2.0 * scores) / np.sinh(2.0 * scores).std(axis=0)
     y = np.sin(scores[:, 0]) + scores[:, 1] if scored else X[:, 0] - X[:, 1]
     y = y + 0.05 * rng.normal(size=200)
     found = beside(X, y, lambda X: gaussian(np.zeros(len(X)), 1.0), rng)
-    assert found.parts[0] > 0.9
-    assert len(found.candidates[0]) == 2
-    assert isinstance(found.processes[0].scaling, NormalScores) == scored
+    assert found.part() > 0.9
+    assert len(found.candidates[0][0]) == 2
+    process = found.taken[0][0].process
+    assert isinstance(process.scaling, NormalScores) == scored
     # The law is that of the inputs as the process sees them.
-    process = found.processes[0]
     np.testing.assert_array_equal(process.data[0][:100], process.scaling(X[:100]))
     assert np.median(np.abs(process(X).mean() - y)) < 0.1
 
 
-def test_networks_of_a_pool_agree_on_what_all_their_rows_say(rng):
+def test_networks_of_a_pool_agree_on_what_all_their_rows_say(rng, smooth_only):
     X = rng.uniform(-2, 2, size=(60, 1))
     y = np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=60)
     several = []
@@ -185,32 +210,33 @@ def test_networks_of_a_pool_agree_on_what_all_their_rows_say(rng):
         rows = np.setdiff1d(np.arange(60), other)
         network = gaussian(rng.normal(size=20), 1.0)
         several.append(ProcessBeside(X, y[:, None], np.ones(60), rows, other, [network], rng))
-    held = [each.candidates[0][0][0][1] for each in several]
-    alone = [each.parts[0] for each in several]
+    held = [each.candidates[0][0][0][0][1] for each in several]
+    alone = [each.part() for each in several]
     assert alone[0] != alone[1]
     pull = best_pull(held)
-    logs = [log_chances(h.log_densities, h.judged(pull, 1.0), h.weights) for h in held]
+    logs = [log_chances([h.log_densities, h.judged(pull, 1.0)], h.weights) for h in held]
     ProcessBeside.agree(several)
     for each in several:
-        assert (each.pulls[0], each.factors[0]) == (pull, 1.0)
-        assert each.parts[0] == expected_part(sum(logs))
+        (taken,) = each.taken[0]
+        assert taken[1:] == (pull, 1.0, expected_parts(sum(logs), 2)[0])
         assert each.candidates is None
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.1])
-def test_without_noise_intervals_are_as_wide_as_errors(rng, noise):
+def test_without_noise_intervals_are_as_wide_as_errors(rng, noise, smooth_only):
     X = rng.normal(size=(300, 2))
     y = np.sin(X[:, 0]) + np.cos(X[:, 1]) + noise * rng.normal(size=300)
     rows, other = np.split(np.arange(300), [200])
     known = gaussian(np.zeros(100), 1.0)
     found = ProcessBeside(X, y[:, None], np.ones(300), rows, other, [known], rng)
+    (taken,) = found.taken[0]
     if noise:
-        assert found.factors[0] == 1.0
+        assert taken.factor == 1.0
     else:
-        held = found.candidates[0][0][0][1]
-        deviations = np.sqrt(found.factors[0]) * held.law.std()
+        held = found.candidates[0][0][0][0][1]
+        deviations = np.sqrt(taken.factor) * held.law.std()
         covers = np.mean(np.abs(held.targets - held.law.mean()) < 1.645 * deviations)
-        assert found.factors[0] < 0.8
+        assert taken.factor < 0.8
         assert 0.8 < covers < 0.98
 
 
@@ -224,10 +250,10 @@ def test_an_exact_rule_with_an_exception_is_not_moved(rng):
     held = HeldOut(y, np.ones(40), norm.logpdf(y, near, 0.1), near, law)
     assert best_pull([held]) == 1.0
     found = beside(y[:, None], y, lambda X: gaussian(np.zeros(len(X)), 1.0), rng, n_held=10)
-    found.candidates = [[[(SimpleNamespace(without_noise=True), held)]]]
+    found.candidates = [[[[(SimpleNamespace(without_noise=True), held)]]]]
     ProcessBeside.agree([found])
-    assert found.pulls[0] == 0.0
-    assert found.parts[0] > 0.9
+    assert found.taken[0][0].pull == 0.0
+    assert found.part() > 0.9
 
 
 def test_draws_follow_the_law_that_was_moved(rng):
@@ -237,18 +263,19 @@ def test_draws_follow_the_law_that_was_moved(rng):
     rows = np.setdiff1d(np.arange(60), other)
     known = gaussian(np.zeros(20), 1.0)
     found = ProcessBeside(X, y[:, None], np.ones(60), rows, other, [known], rng)
-    found.parts[:], found.pulls[:], found.factors[:] = 1.0, 0.4, 0.5
+    process = found.taken[0][0].process
+    found.taken[0] = [Taken(process, 0.4, 0.5, 1.0)]
     at = np.array([[-1.0], [0.3], [1.7]])
     draws = np.empty((3, 20_000))
     found.replace_draws(draws, at, lambda X: 2.0 + X, rng)
-    law = found.law(at, 2.0 + at[:, 0])
-    expected = 0.6 * found.processes[0](at).mean() + 0.4 * (2.0 + at[:, 0])
+    law = found.taken[0][0].law(at, 2.0 + at[:, 0])
+    expected = 0.6 * process(at).mean() + 0.4 * (2.0 + at[:, 0])
     np.testing.assert_allclose(law.mean(), expected, rtol=1e-10)
     np.testing.assert_allclose(draws.mean(axis=1), law.mean(), atol=0.05 * law.std().max())
     np.testing.assert_allclose(draws.std(axis=1), law.std(), rtol=0.03)
 
 
-def test_where_no_process_can_be_fitted_the_network_is_alone(rows, rng, monkeypatch):
+def test_where_no_process_can_be_fitted_the_network_is_alone(rows, rng, monkeypatch, smooth_only):
     def fail(*_):
         raise LinAlgError
 
@@ -259,7 +286,7 @@ def test_where_no_process_can_be_fitted_the_network_is_alone(rows, rng, monkeypa
         return PredictiveMixture([1.0], np.zeros((len(X), 1)), np.ones((len(X), 1)))
 
     found = beside(X, y, network, rng, n_held=10)
-    assert found.parts[0] == 0
+    assert found.part() == 0
     law = network(X)
     pool = pooled([law, law], [found, None], [X, X])
     np.testing.assert_allclose(pool.logpdf(y), law.logpdf(y), rtol=1e-12)
@@ -280,7 +307,7 @@ def test_an_exact_process_keeps_its_mean_although_few_errors_are_large(rng):
     pull, factor, logs = best_move([held], exact=False)
     assert (pull, factor) == (0.0, 1.0)
     np.testing.assert_array_equal(
-        logs, log_chances(held.log_densities, law.logpdf(y), held.weights)
+        logs, log_chances([held.log_densities, law.logpdf(y)], held.weights)
     )
 
 
@@ -293,10 +320,11 @@ def test_small_gains_in_likelihood_do_not_keep_the_mean(rng):
 @pytest.mark.parametrize("exact", [True, False])
 def test_a_process_without_noise_takes_half_its_weight_away_from_the_rows(exact):
     law = gaussian(np.array([1.0, 2.0]), 0.1)
-    process = SimpleNamespace(parts=[0.6], processes=[Mock(return_value=law, without_noise=exact)])
+    process = Mock(return_value=law, without_noise=exact)
+    own = SimpleNamespace(taken=[[Taken(process, 0.3, 0.5, 0.6)]])
     chance, wide = np.array([0.0, 1.0, 0.5]), (np.array([0.9, 0.1]), *np.ones((2, 2, 1, 2)))
     X = np.arange(3.0)[:, None]
-    same, found = with_processes(chance, wide, [process, None], [X, None])
+    same, found = with_processes(chance, wide, [own, None], [X, None])
     assert same is chance
     known = gaussian(np.zeros(3), 1.0)
     away = where_unseen(known, same, found)
@@ -307,4 +335,4 @@ def test_a_process_without_noise_takes_half_its_weight_away_from_the_rows(exact)
         expected = (1 - share) * norm.pdf(0.7) + share * density
         assert np.exp(away.logpdf(np.full(3, 0.7)))[row] == pytest.approx(expected, rel=1e-12)
     if exact:
-        np.testing.assert_array_equal(process.processes[0].call_args[0][0], X[1:])
+        np.testing.assert_array_equal(process.call_args[0][0], X[1:])

@@ -1,0 +1,135 @@
+"""Fit a process that is given the nearest rows, beside the one with squared exponential covariance.
+
+The latter is for smooth functions and at most 2000 rows. This one has rougher functions, and knows
+all rows of a large table (:mod:`skbayesnn.gaussian_process.neighbours`). Not in the papers.
+"""
+
+import numpy as np
+
+from skbayesnn._validation import location_and_scale
+from skbayesnn.gaussian_process.evidence import start_of
+from skbayesnn.gaussian_process.learned_noise import choose_law
+from skbayesnn.gaussian_process.neighbours import (
+    JITTER,
+    SMOOTHNESS,
+    NearRows,
+    search,
+)
+from skbayesnn.training.normal_scores import unchanged
+from skbayesnn.training.process import FittedProcess
+
+RACE_ROWS, SEARCH_ROWS, LAW_ROWS = 200, (500, 1000), 1000
+"""Rows, each left out, by which the smoothness is chosen, by which settings are learned, and by
+which the law of the noise is. A tenth of the rows are used for settings, within these limits."""
+LEAST_ROWS = 50
+"""With fewer rows there is no such process."""
+RACE_NEAR, SEARCH_NEAR = 20, 30
+"""Rows that predict each of them."""
+RACE_ITERATIONS, ITERATIONS, ROUNDS = 10, 10, 2
+"""Steps of the searches. In each round the nearest rows are those of the last settings."""
+
+
+def merged(X, targets, weights):
+    """Rows that differ in inputs or target, in an order of their own, with all their weight."""
+    rows, number = np.unique(np.column_stack([X, targets]), axis=0, return_inverse=True)
+    return rows[:, :-1].copy(), rows[:, -1].copy(), np.bincount(number.ravel(), weights)
+
+
+class NeighbourProcess(FittedProcess):
+    """A Gaussian process with Matérn covariance that is given the nearest rows.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_inputs)
+        Of about unit scale.
+    targets : ndarray of shape (n,)
+    weights : ndarray of shape (n,)
+        How many rows each row stands for.
+    generator : numpy.random.Generator
+        Chooses the rows that settings and noise are learned from.
+    scaling : callable, optional
+        Replaces inputs by those that the process is one of; by default they are unchanged.
+
+    Attributes
+    ----------
+    smoothness : {0.5, 1.5, 2.5}
+    noise_variance : float
+        Of predictions, if the noise is Gaussian. Heavy tails make it larger than that of the rows
+        that are near, which ``settings`` have.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, size=(300, 1))
+    >>> process = NeighbourProcess(X, np.sign(X[:, 0]), np.ones(300), rng)
+    >>> process.smoothness
+    0.5
+    >>> process(np.array([[-0.5], [0.5]])).mean().round(1)
+    array([-1.,  1.])
+    """
+
+    def __init__(self, X, targets, weights, generator, scaling=unchanged):
+        self.location, self.scale = map(float, location_and_scale(targets, "y", weights))
+        self.inputs, self.scaling, self.law = slice(None), scaling, None
+        self.smoothness, self.settings = None, None
+        self.give(X, targets, weights, generator)
+        self._race(generator)
+        n_rows = int(np.clip(len(self.data[0]) // 10, *SEARCH_ROWS))
+        for _ in range(ROUNDS):
+            some = self._some(n_rows, generator)
+            self.settings, _ = search(self._process(), some, SEARCH_NEAR, ITERATIONS)
+            self.known = None
+        self._learn_noise(generator)
+
+    def _some(self, most, generator):
+        return np.sort(generator.permutation(len(self.data[0]))[:most])
+
+    def _race(self, generator):
+        """The smoothness that leads after a few steps."""
+        start = start_of(self.data[0].shape[1], 1.0, 0.1)
+        some, found = self._some(RACE_ROWS, generator), []
+        for smoothness in SMOOTHNESS:
+            rows = NearRows(start, smoothness, *self.data)
+            settings, loss = search(rows, some, RACE_NEAR, RACE_ITERATIONS)
+            found.append((loss, smoothness, settings))
+        _, self.smoothness, self.settings = min(found, key=lambda each: each[0])
+
+    def _learn_noise(self, generator):
+        some, known = self._some(LAW_ROWS, generator), self._process()
+        X, targets, weights = (part[some] for part in self.data)
+        moments = known.predict(X, own=some)
+        self.law, _, variance = choose_law(X, targets, *moments, weights)
+        self.noise_variance = max(variance, JITTER * np.exp(self.settings[-2]))
+
+    def give(self, X, targets, weights, generator):
+        """Condition on these rows, with the settings as they are; parameters as at the start."""
+        z = (targets - self.location) / self.scale
+        self.data, self.known = merged(self._inputs_of(X), z, weights), None
+
+    def _process(self):
+        """The process given the rows."""
+        if self.known is None:
+            self.known = NearRows(self.settings, self.smoothness, *self.data)
+        return self.known
+
+
+def neighbour_processes(X, targets, weights, generator, scaling=unchanged):
+    """The process as a list, as :func:`skbayesnn.training.process.processes` gives others.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_inputs)
+        See :class:`NeighbourProcess`, as for the others.
+    targets, weights : ndarray of shape (n,)
+    generator : numpy.random.Generator
+    scaling : callable, optional
+
+    Returns
+    -------
+    processes : list of NeighbourProcess
+        None of fewer than ``LEAST_ROWS`` rows.
+    """
+    if len(X) < LEAST_ROWS:
+        return []
+    return [NeighbourProcess(X, targets, weights, generator, scaling)]

@@ -1,0 +1,117 @@
+"""The process of near rows beside networks: what it learns, of which rows, and what it draws."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.stats import kstest
+
+from skbayesnn.training import neighbour_process as module
+from skbayesnn.training.beside import ProcessBeside
+from skbayesnn.training.neighbour_process import NeighbourProcess, neighbour_processes
+
+
+def fitted(X, y, weights=None, seed=0):
+    weights = np.ones(len(y)) if weights is None else weights
+    return NeighbourProcess(X, y, weights, np.random.default_rng(seed))
+
+
+def test_the_smoothness_is_that_of_the_function():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(300, 1))
+    noise = 0.02 * rng.normal(size=300)
+    assert fitted(X, np.floor(4 * X[:, 0]) % 2 + noise).smoothness == 0.5
+    assert fitted(X, np.sin(5 * X[:, 0]) + noise).smoothness > 0.5
+
+
+def test_rough_functions_of_many_rows_are_predicted_well():
+    """Squares of a checkerboard, 5000 rows: whole processes are given 2000."""
+    rng = np.random.default_rng(1)
+    X = rng.uniform(0, 1, size=(5000, 2))
+    f = (np.floor(6 * X[:, 0]) + np.floor(6 * X[:, 1])) % 2
+    process = fitted(X[:4000], f[:4000] + 0.1 * rng.normal(size=4000))
+    law, y = process(X[4000:]), f[4000:] + 0.1 * rng.normal(size=1000)
+    assert np.mean(np.abs(law.mean() - f[4000:])) < 0.12
+    low, high = law.quantile([0.05, 0.95]).T
+    assert 0.86 < np.mean((low <= y) & (y <= high)) < 0.97
+
+
+def test_weights_are_copies_in_any_order():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(80, 2))
+    y = np.abs(X[:, 0]) + 0.2 * rng.normal(size=80)
+    weights = rng.integers(1, 4, size=80)
+    many = rng.permutation(np.repeat(np.arange(80), weights))
+    one, other = fitted(X, y, weights.astype(float)), fitted(X[many], y[many])
+    np.testing.assert_allclose(one.settings, other.settings, rtol=1e-6)
+    np.testing.assert_allclose(one(X).mean(), other(X).mean(), rtol=1e-6)
+    np.testing.assert_allclose(one(X).std(), other(X).std(), rtol=1e-6)
+
+
+def test_heavy_tails_and_units_of_the_target():
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-1, 1, size=(400, 1))
+    y = np.sin(3 * X[:, 0]) + 0.1 * rng.standard_t(2, size=400)
+    one, other = fitted(X, y), fitted(X, 5e6 - 1e6 * y)
+    assert one.law is not None
+    assert one.law.degrees < 5
+    np.testing.assert_allclose(other(X).mean(), 5e6 - 1e6 * one(X).mean(), rtol=1e-5)
+    assert np.median(np.abs(one(X).mean() - np.sin(3 * X[:, 0]))) < 0.05
+
+
+@pytest.mark.parametrize("tails", [False, True])
+def test_draws_follow_the_predictions(tails):
+    rng = np.random.default_rng(4)
+    X = rng.uniform(-1, 1, size=(200, 1))
+    noise = rng.standard_t(2, size=200) if tails else rng.normal(size=200)
+    process = fitted(X, np.abs(X[:, 0]) + 0.1 * noise)
+    assert (process.law is not None) == tails
+    at = np.array([[-0.5], [0.0], [0.01], [0.7]])
+    draws, law = process.draws(at, 4000, rng), process(at)
+    for i in range(4):
+        assert kstest(draws[i], lambda v, i=i: law[[i] * len(v)].cdf(v)).pvalue > 1e-3
+
+
+def test_it_is_the_same_after_pickling():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(100, 3))
+    process = fitted(X, X[:, 0] + 0.1 * rng.normal(size=100))
+    before = process(X).mean()
+    stored = pickle.loads(pickle.dumps(process))
+    assert stored.known is None
+    np.testing.assert_array_equal(stored(X).mean(), before)
+
+
+def test_few_rows_have_none(rng):
+    X = rng.normal(size=(module.LEAST_ROWS, 2))
+    y, weights = rng.normal(size=len(X)), np.ones(len(X))
+    assert len(neighbour_processes(X, y, weights, rng)) == 1
+    assert neighbour_processes(X[1:], y[1:], weights[1:], rng) == []
+
+
+@pytest.mark.parametrize("kind", ["constant", "two values", "one distinct row", "many inputs"])
+def test_awkward_rows(kind):
+    rng = np.random.default_rng(6)
+    X, y = rng.normal(size=(60, 3)), rng.normal(size=60)
+    if kind == "constant":
+        y[:] = 7.0
+    elif kind == "two values":
+        X, y = np.sign(X), np.sign(y)
+    elif kind == "one distinct row":
+        X[:], y[:] = X[0], y[0]
+    else:
+        X = rng.normal(size=(60, 90))
+    law = fitted(X, y)(X)
+    assert np.isfinite(law.logpdf(y)).all()
+
+
+def test_held_out_rows_choose_it_for_rough_functions():
+    rng = np.random.default_rng(7)
+    X = rng.uniform(-1, 1, size=(300, 2))
+    y = np.floor(4 * X[:, 0]) % 2 + 0.05 * rng.normal(size=300)
+    rows, other = np.split(np.arange(300), [240])
+    network = fitted(X[rows], rng.normal(size=240))(X[other])
+    beside = ProcessBeside(X, y[:, None], np.ones(300), rows, other, [network], rng)
+    parts = {type(each.process): each.part for each in beside.taken[0]}
+    assert parts[NeighbourProcess] > 0.7
+    assert beside.part() == pytest.approx(sum(parts.values()))
