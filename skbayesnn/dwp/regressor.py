@@ -91,8 +91,10 @@ class DeepWishartRegressor(
 
         With several targets, and with ``partial_fit``, the noise is Gaussian.
     gaussian_process : bool, default=True
-        Let Gaussian processes without hidden layers take part in predictions, with weights that
-        follow from rows that are left out. False predicts by the deep Wishart process alone.
+        Let a Gaussian process take part in predictions, with a weight that follows from held-out
+        rows. It has no hidden layers, follows rougher functions, and knows all rows of a large
+        table. There is none for several targets, for few rows or with ``output="inducing"``: see
+        the notes. False predicts by the deep Wishart process alone.
     output : {"auto", "exact", "sparse", "inducing"}, default="auto"
         How the output layer is conditioned on the rows.
 
@@ -186,7 +188,8 @@ class DeepWishartRegressor(
     signal_variance_ : float or ndarray
         Prior variance of the function in the squared units of y; one for each of several targets.
     gaussian_process_weight_ : float
-        Weight of the Gaussian processes without hidden layers in predictions; 0 if there are none.
+        Weight of the Gaussian process in predictions; 0 if there is none. If there are two, it is
+        the sum of their weights.
     noise_variance_ : float or ndarray
         Noise variance in the squared units of y; one for each of several targets. With Student-t
         noise it is the mean predicted noise variance of the rows. Like the other attributes, it

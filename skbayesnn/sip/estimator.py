@@ -69,8 +69,10 @@ class SIPRegressor(
     gaussian_process : bool, default=True
         Let a Gaussian process take part in predictions, with a weight that follows from held-out
         rows. It has a length scale for each input, and predicts smooth functions better than
-        networks do. Its mean is moved towards that of the networks as far as the held-out rows
-        support. If it still predicts worse, its weight is near zero. If few inputs matter, the
+        networks do. A second process is conditioned on the nearest rows of each new one; it follows
+        rougher functions, and knows all rows of a large table. Their means are moved towards that
+        of the networks as far as the held-out rows support. If they still predict worse, their
+        weights are near zero. If few inputs matter, the
         process may use only those, if this predicts the held-out rows better. It also tries normal
         scores of inputs with heavy tails (a kurtosis above ten): the normal quantiles of their
         ranks. There is no process without early stopping, with ``normalize_X=False``, or after
@@ -157,7 +159,8 @@ class SIPRegressor(
         networks. With "student_t" it is the squared scale of the noise, which is its variance only
         if the noise is Gaussian.
     gaussian_process_weight_ : float or ndarray of shape (n_targets,)
-        Weight of the Gaussian process in predictions; 0 if there is none.
+        Weight of the Gaussian process in predictions; 0 if there is none. If there are two, it is
+        the sum of their weights.
     loss_curve_ : list of float
         Negative objective per row, in nats for the standardised target, for each epoch. The epochs
         with all rows, after early stopping, come last.
@@ -220,9 +223,9 @@ class SIPRegressor(
     repeatedly would have no bound. In predictions each draw of the inducing values has one of the
     scales, and each scale has its share of the draws, but at least two.
 
-    The Gaussian process is not part of the paper's model. Each network has its own process. Its
-    covariance, its noise, and how its mean, variance and weight follow from the held-out rows are
-    those of :class:`UDNRegressor`, whose notes describe them (``skbayesnn.training.beside``).
+    The Gaussian processes are not part of the paper's model. Each network has its own. Their
+    covariances, their noise, and how their means, variances and weights follow from the held-out
+    rows are those of :class:`UDNRegressor`, whose notes describe them (``skbayesnn.training.beside``).
 
     Far from the rows the networks extrapolate arbitrarily. There, the prediction is a mixture, in
     which another Gaussian process has the weight 1 − exp(−(Δ/l)²). It has squared exponential

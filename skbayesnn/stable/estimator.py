@@ -163,7 +163,8 @@ class StableNNRegressor(
     cells_ : object
         The cells, with their ``log_masses``.
     gaussian_process_weight_ : float
-        Weight of the Gaussian process in predictions; 0 if there is none.
+        Weight of the Gaussian process in predictions; 0 if there is none. If there are two, it is
+        the sum of their weights.
     noise_variance_ : float
         Noise variance in the squared units of y. This is the posterior mean. If the scale of the
         noise depends on the inputs, it is the variance at a row with average inputs.
@@ -240,11 +241,12 @@ class StableNNRegressor(
     parts that it is the sum of.
 
     With dense units and from 10 to 12,000 distinct rows, predictions are those of the posterior of
-    the network, mixed with a Gaussian process that has a length scale for each input and its own
-    distribution of noise. A fifth of the rows is held out once. Short chains and the process, which
-    know the other rows, predict it, and the weight of the process is what these predictions
-    suggest; its mean may be moved towards that of the network. This adds a fifth to two
-    fifths to the time of a fit. Parameters, diagnostics and ``partial_effects`` are those of the
+    the network, mixed with two Gaussian processes that have a length scale for each input and their
+    own distributions of noise: one for smooth functions, and one that is conditioned on the nearest
+    rows of each new one (notes of :class:`UDNRegressor`). A fifth of the rows is held out once.
+    Short chains and the processes, which know the other rows, predict it, and the weights of the
+    processes are what these predictions suggest; their means may be moved towards that of the
+    network. This adds a quarter to a half to the time of a fit. Parameters, diagnostics and ``partial_effects`` are those of the
     network alone.
 
     Student-t noise at a row has the squared scale σ² exp(η / √(1 + η²/9)). Here η is linear in the

@@ -63,11 +63,12 @@ class UDNClassifier(
     gaussian_process : bool, default=True
         Let a Gaussian process take part in predictions, with a weight that follows from held-out
         rows. It has a length scale for each input, and predicts smooth functions better than
-        networks do. If it predicts worse, its weight is near zero. In a regressor, its mean is
-        moved towards that of the networks as far as the held-out rows support. If few inputs
-        matter, the process may use only those, if this predicts the held-out rows better. In a
-        regressor, it may also see inputs with heavy tails as they are, in place of their normal
-        scores. In a classifier, it models the logits, and uses at most 999 rows for two classes,
+        networks do. If it predicts worse, its weight is near zero. In a regressor, a second process
+        is conditioned on the nearest rows of each new one; it follows rougher functions, and knows
+        all rows of a large table. In a regressor, the means of both are moved towards that of the
+        networks as far as the held-out rows support. If few inputs matter, the process may use only
+        those, if this predicts the held-out rows better. In a regressor, it may also see inputs
+        with heavy tails as they are, in place of their normal scores. In a classifier, it models the logits, and uses at most 999 rows for two classes,
         464 for ten and 368 for twenty, chosen at random. There is no process for more than twenty
         classes, for images, without early stopping, with ``normalize_X=False``, or after
         ``partial_fit``.

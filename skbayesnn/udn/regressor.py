@@ -79,11 +79,12 @@ class UDNRegressor(
     gaussian_process : bool, default=True
         Let a Gaussian process take part in predictions, with a weight that follows from held-out
         rows. It has a length scale for each input, and predicts smooth functions better than
-        networks do. If it predicts worse, its weight is near zero. In a regressor, its mean is
-        moved towards that of the networks as far as the held-out rows support. If few inputs
-        matter, the process may use only those, if this predicts the held-out rows better. In a
-        regressor, it may also see inputs with heavy tails as they are, in place of their normal
-        scores. In a classifier, it models the logits, and uses at most 999 rows for two classes,
+        networks do. If it predicts worse, its weight is near zero. In a regressor, a second process
+        is conditioned on the nearest rows of each new one; it follows rougher functions, and knows
+        all rows of a large table. In a regressor, the means of both are moved towards that of the
+        networks as far as the held-out rows support. If few inputs matter, the process may use only
+        those, if this predicts the held-out rows better. In a regressor, it may also see inputs
+        with heavy tails as they are, in place of their normal scores. In a classifier, it models the logits, and uses at most 999 rows for two classes,
         464 for ten and 368 for twenty, chosen at random. There is no process for more than twenty
         classes, for images, without early stopping, with ``normalize_X=False``, or after
         ``partial_fit``.
@@ -190,7 +191,8 @@ class UDNRegressor(
         ``likelihood="gaussian"``, because that of the others depends on the inputs. For several
         networks it is the mean, weighted by their probabilities of the depth.
     gaussian_process_weight_ : float or ndarray of shape (n_targets,)
-        Weight of the Gaussian process in predictions; 0 if there is none.
+        Weight of the Gaussian process in predictions; 0 if there is none. If there are two, it is
+        the sum of their weights.
     loss_curve_ : list of float
         Negative objective per row, in nats for the standardised target, for each epoch of the first
         network.
@@ -238,17 +240,24 @@ class UDNRegressor(
     that predicts left-out rows better by more than a standard error, as in
     :class:`DeepWishartRegressor`. With Gaussian noise the function has Student-t tails, as there.
 
-    Three numbers follow from the held-out rows of all networks together. The mean of the process is
-    moved to (1 − r) m_g + r m_n, where m_g is its own mean and m_n that of the network; r minimises
-    the mean absolute error, with or without rows that are more than 8 standard deviations from the
-    prediction of the process, whichever makes all held-out rows more probable; r is 0 if that makes
-    them more probable still, by a nat per row. If all processes find no noise, they are too wide,
-    and their variance is multiplied by a factor of at most 1, which maximises the likelihood of the
-    rows with a standard normal prior on its logarithm. The weight v is a posterior mean under a
-    uniform prior, where a held-out row has density (1 − v) p + v g, with the density p of the
-    network and g of the moved process; means below 0.01 count as 0.
-    The process is then given all rows, or 2000 of them, but not those outliers, because it would
-    follow them (``skbayesnn.training.beside``).
+    With 50 rows or more, a second process has a Matérn covariance with ν = 1/2, 3/2 or 5/2, and is
+    conditioned on the 100 nearest rows of each new one, in units of its length scales (Vecchia's
+    approximation, exact up to 100 rows). ν and the settings maximise the density of some hundred
+    rows, each given its 30 nearest, with Student-t tails of four degrees of freedom. Its noise is
+    one of the same distributions.
+
+    Three numbers follow from the held-out rows of all networks together. The mean of each process
+    is moved to (1 − r) m_g + r m_n, where m_g is its own mean and m_n that of the network; r
+    minimises the mean absolute error, with or without rows that are more than 8 standard deviations
+    from the prediction of the process, whichever makes all held-out rows more probable; r is 0 if
+    that makes them more probable still, by a nat per row. If all processes of a kind find no noise,
+    they are too wide, and their variance is multiplied by a factor of at most 1, which maximises
+    the likelihood of the rows with a standard normal prior on its logarithm. The weights v and w
+    are posterior means under a uniform prior, where a held-out row has density (1 − v − w) p + v g
+    + w h, with the density p of the network, and g and h of the moved processes; means below 0.01
+    count as 0. Then the processes are given all rows (2000 of them, if the covariance is squared
+    exponential), but not those outliers, because they would follow them
+    (``skbayesnn.training.beside``).
 
     Weights are point estimates, so the bound says nothing about inputs without rows. Away from the
     rows, the prediction is therefore a mixture, in which another Gaussian process has the weight 1
