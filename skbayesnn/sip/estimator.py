@@ -225,7 +225,8 @@ class SIPRegressor(
 
     The Gaussian processes are not part of the paper's model. Each network has its own. Their
     covariances, their noise, and how their means, variances and weights follow from the held-out
-    rows are those of :class:`UDNRegressor`, whose notes describe them (``skbayesnn.training.beside``).
+    rows are those of :class:`UDNRegressor`, whose notes describe them
+    (``skbayesnn.training.beside``).
 
     Far from the rows the networks extrapolate arbitrarily. There, the prediction is a mixture, in
     which another Gaussian process has the weight 1 − exp(−(Δ/l)²). It has squared exponential

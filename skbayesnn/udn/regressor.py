@@ -84,10 +84,10 @@ class UDNRegressor(
         all rows of a large table. In a regressor, the means of both are moved towards that of the
         networks as far as the held-out rows support. If few inputs matter, the process may use only
         those, if this predicts the held-out rows better. In a regressor, it may also see inputs
-        with heavy tails as they are, in place of their normal scores. In a classifier, it models the logits, and uses at most 999 rows for two classes,
-        464 for ten and 368 for twenty, chosen at random. There is no process for more than twenty
-        classes, for images, without early stopping, with ``normalize_X=False``, or after
-        ``partial_fit``.
+        with heavy tails as they are, in place of their normal scores. In a classifier, it models
+        the logits, and uses at most 999 rows for two classes, 464 for ten and 368 for twenty,
+        chosen at random. There is no process for more than twenty classes, for images, without
+        early stopping, with ``normalize_X=False``, or after ``partial_fit``.
     width : int or "auto", default="auto"
         Number of units in each hidden layer. Wider layers take longer, and help only with enough
         rows. "auto" takes 32 for fewer than 2000 rows, 64 for fewer than 4000 and 128 for more. For
