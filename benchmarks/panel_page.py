@@ -45,8 +45,9 @@ SUMMARY = {False: ("gap", "CRPS", "coverage 90"), True: ("gap", "Brier", "calibr
 SINCE = """\
 The fits are of versions of 24 and 25 November 2026. Since then, functions without noise are
 predicted much better, and a Gaussian process takes part in the predictions of the stable network.
-Two further changes concern targets that are mostly zero, and inputs with a few values far from all
-others (``benchmarks/LOG.md``, last three sections).
+In all four models, a second one that predicts each row from its nearest training rows takes part
+as well. Two further changes concern targets that are mostly zero, and inputs with a few values far
+from all others (``benchmarks/LOG.md``, last four sections).
 
 """
 """What changed after the fits of the page; empty after a run of all of them."""
