@@ -36,9 +36,9 @@ JITTER = 1e-10
 LEAST_LOG_NOISE = -14.0
 DEGREES = 4.0
 """Of Student's distribution of the targets left out, while settings are learned."""
-NEAR, EARLIER = 100, 20
+NEAR, EARLIER = 80, 20
 """Rows that a prediction is conditioned on, and earlier points that a drawn function is."""
-AT_ONCE = 500
+AT_ONCE = 100
 """Blocks that are solved at once."""
 TREE_INPUTS = 12
 """Inputs, those with the shortest length scales, by which near rows are looked for: a tree gains

@@ -241,8 +241,8 @@ class UDNRegressor(
     :class:`DeepWishartRegressor`. With Gaussian noise the function has Student-t tails, as there.
 
     With 50 rows or more, a second process has a Matérn covariance with ν = 1/2, 3/2 or 5/2, and is
-    conditioned on the 100 nearest rows of each new one, in units of its length scales (Vecchia's
-    approximation, exact up to 100 rows). ν and the settings maximise the density of some hundred
+    conditioned on the 80 nearest rows of each new one, in units of its length scales (Vecchia's
+    approximation, exact up to 80 rows). ν and the settings maximise the density of some hundred
     rows, each given its 30 nearest, with Student-t tails of four degrees of freedom. Its noise is
     one of the same distributions.
 
