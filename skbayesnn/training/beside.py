@@ -119,7 +119,7 @@ class ProcessBeside:
         Of each target; empty where there is no process.
     candidates : list of list of list of list of (FittedProcess, HeldOut), or None
         Of each target, kind and scaling of the inputs, until networks agree: of all inputs and,
-        where there is one, of few.
+        where there is one, of few. Kinds of which none could be fitted are empty.
     """
 
     def __init__(self, X, targets, weights, rows, other, known, generator, kinds=None):
@@ -127,50 +127,36 @@ class ProcessBeside:
         heavy = heavy_columns(X, weights)
         scalings = [NormalScores(X, weights, heavy), unchanged] if heavy.size else [unchanged]
         for t, (column, network) in enumerate(zip(targets.T, known, strict=True)):
-            told = column[other]
-            judged = network.logpdf(told), network.mean()
+            judged = network.logpdf(column[other]), network.mean()
             if not np.isfinite(judged[0]).all():
                 continue
             for kind in kinds or KINDS:
-                found = []
-                for scaling in scalings:
-                    try:
-                        of_scaling = kind(X[rows], column[rows], weights[rows], generator, scaling)
-                        laws = [process(X[other]) for process in of_scaling]
-                    except LinAlgError:
-                        continue  # without any process, the network is left alone
-                    pairs = []
-                    for process, law in zip(of_scaling, laws, strict=True):
-                        held = HeldOut(told, weights[other], *judged, law)
-                        if not np.isfinite(law.logpdf(told)).all():
-                            break
-                        given = np.concatenate([rows, other[held.near]])
-                        process.give(X[given], column[given], weights[given], generator)
-                        pairs.append((process, held))
-                    if pairs:
-                        found.append(pairs)
-                if found:
-                    self.candidates[t].append(found)
+                found = [
+                    _fitted(kind, scaling, rows, other, (X, column, weights), judged, generator)
+                    for scaling in scalings
+                ]
+                self.candidates[t].append([pairs for pairs in found if pairs])
             self._follow(t, [self])
 
     @staticmethod
     def _follow(target, several):
         """Take processes, pulls, factors and parts from the held-out rows of several."""
-        of_kinds, judged = [], [[each.log_densities] for each in _held_out(target, several)]
-        for kind in range(min(len(each.candidates[target]) for each in several)):
-            found, pull, factor, held = _best([each.candidates[target][kind] for each in several])
-            of_kinds.append((found, pull, factor))
-            for laws, each in zip(judged, held, strict=True):
-                laws.append(each.judged(pull, factor))
+        of_kinds = [
+            _best(kind)
+            for kind in zip(*(each.candidates[target] for each in several), strict=True)
+            if all(kind)
+        ]
         if not of_kinds:
             return
-        weights = [each.weights for each in _held_out(target, several)]
-        logs = sum(log_chances(laws, own) for laws, own in zip(judged, weights, strict=True))
+        logs = 0.0
+        for i, rows in enumerate(of_kinds[0].held):
+            laws = [kind.held[i].judged(kind.pull, kind.factor) for kind in of_kinds]
+            logs = logs + log_chances([rows.log_densities, *laws], rows.weights)
         parts = expected_parts(logs, 1 + len(of_kinds))
         for i, each in enumerate(several):
             each.taken[target] = [
-                Taken(found[i], pull, factor, part)
-                for (found, pull, factor), part in zip(of_kinds, parts, strict=True)
+                Taken(kind.processes[i], kind.pull, kind.factor, part)
+                for kind, part in zip(of_kinds, parts, strict=True)
                 if part > 0
             ]
 
@@ -184,7 +170,7 @@ class ProcessBeside:
             Of the same targets; changed.
         """
         for t in range(len(several[0].taken)):
-            some = [each for each in several if each.candidates[t]]
+            some = [each for each in several if any(each.candidates[t])]
             if some:
                 ProcessBeside._follow(t, some)
         for each in several:
@@ -217,24 +203,65 @@ class ProcessBeside:
                 draws[:, which == i] = onto[:, None] + np.sqrt(each.factor) * gaps
 
 
-def _held_out(target, several):
-    """The held-out rows of each, by any of its candidates."""
-    return [each.candidates[target][0][0][0][1] for each in several if each.candidates[target]]
-
-
-def _best(candidates):
-    """The processes of a kind, one of each of several, that held-out rows favour.
+def _fitted(kind, scaling, rows, other, data, judged, generator):
+    """Processes fitted to some rows, which are then given all but outliers of the held-out ones.
 
     Parameters
     ----------
-    candidates : list of list of list of (FittedProcess, HeldOut)
-        Of each of several, and of each scaling of the inputs.
+    kind : callable
+        One of :data:`KINDS`.
+    scaling : callable
+        Of the inputs.
+    rows, other : ndarray of int
+        To fit to, and held out.
+    data : tuple of ndarray
+        Inputs, targets and weights of all rows.
+    judged : tuple of ndarray
+        Log densities and means of the held-out rows under the network.
+    generator : numpy.random.Generator
 
     Returns
     -------
-    processes : list of FittedProcess
-    pull, factor : float
-    held : list of HeldOut
+    pairs : list of (FittedProcess, HeldOut)
+        Empty where the covariance is singular.
+    """
+    X, targets, weights = data
+    try:
+        found = kind(X[rows], targets[rows], weights[rows], generator, scaling)
+        laws = [process(X[other]) for process in found]
+    except LinAlgError:
+        return []
+    pairs = []
+    for process, law in zip(found, laws, strict=True):
+        held = HeldOut(targets[other], weights[other], *judged, law)
+        if not np.isfinite(law.logpdf(targets[other])).all():
+            break
+        given = np.concatenate([rows, other[held.near]])
+        process.give(*(part[given] for part in data), generator)
+        pairs.append((process, held))
+    return pairs
+
+
+class _Best(NamedTuple):
+    """The processes of a kind, one for each of several networks, with their held-out rows."""
+
+    processes: tuple
+    pull: float
+    factor: float
+    held: tuple
+
+
+def _best(candidates):
+    """The processes of a kind that held-out rows favour.
+
+    Parameters
+    ----------
+    candidates : tuple of list of list of (FittedProcess, HeldOut)
+        Of each of several networks, and of each scaling of the inputs.
+
+    Returns
+    -------
+    best : _Best
     """
     best, out = -np.inf, None
     for i in range(max(map(len, candidates))):
@@ -243,7 +270,7 @@ def _best(candidates):
             found, held = zip(*(pairs[: k + 1][-1] for pairs in of_scaling), strict=True)
             pull, factor, logs = best_move(held, all(each.without_noise for each in found))
             if logsumexp(logs) > best:
-                best, out = logsumexp(logs), (found, pull, factor, held)
+                best, out = logsumexp(logs), _Best(found, pull, factor, held)
     return out
 
 
