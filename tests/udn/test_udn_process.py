@@ -24,11 +24,12 @@ def test_predictions_are_the_pool_of_networks_and_processes(rows):
     weight = model.gaussian_process_weight_
     assert weight > 0.5  # few epochs make poor networks of a smooth function
     assert alone.gaussian_process_weight_ == 0
-    processes = [
-        m._process.law(m._X_map.placed(X), m._own_mixtures(X)[0].mean()) for m in model._members()
-    ]
     known = (1 - weight) * np.exp(alone.log_predictive_density(X, y))
-    known += weight * np.mean([np.exp(law.logpdf(y)) for law in processes], axis=0)
+    members = model._members()
+    for m in members:
+        for taken in m._process.taken[0]:
+            law = taken.law(m._X_map.placed(X), m._own_mixtures(X)[0].mean())
+            known += taken.part / len(members) * np.exp(law.logpdf(y))
     seen = model._unseen(model._placed(X))[0] == 0
     assert seen.mean() > 0.9
     found = model.log_predictive_density(X, y)
