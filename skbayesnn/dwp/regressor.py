@@ -94,7 +94,8 @@ class DeepWishartRegressor(
         Let a Gaussian process take part in predictions, with a weight that follows from held-out
         rows. It has no hidden layers, follows rougher functions, and knows all rows of a large
         table. There is none for several targets, for few rows or with ``output="inducing"``: see
-        the notes. False predicts by the deep Wishart process alone.
+        the notes. It has a law of noise of its own, whatever ``likelihood`` is. False predicts by
+        the deep Wishart process alone.
     output : {"auto", "exact", "sparse", "inducing"}, default="auto"
         How the output layer is conditioned on the rows.
 

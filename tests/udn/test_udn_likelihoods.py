@@ -198,6 +198,7 @@ def test_several_targets_have_a_mixture_each():
     X, y = two_branches(120, 0)
     model = UDNRegressor(n_components=2, n_networks=1, max_iter=5, random_state=0)
     mixtures = model.fit(X, np.column_stack([y, -y])).predict_distribution(X)
-    n_gaussians = 2 * model.n_layers_ + len(MASSES)  # those of the network and of the process
+    # Those of the network and of two processes with Gaussian noise.
+    n_gaussians = 2 * model.n_layers_ + 2 * len(MASSES)
     assert mixtures[1].means.shape == (120, n_gaussians)
     assert not hasattr(model, "noise_variance_")
