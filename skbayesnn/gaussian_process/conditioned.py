@@ -78,7 +78,9 @@ class Process:
 
         Returns
         -------
-        functions : ndarray of shape (m, n)
+        means : ndarray of shape (m,)
+        gaps : ndarray of shape (m, n)
+            What the functions differ from these by.
         """
         features = X * self.inverse_scales
         cross = squared_exponential(self.features, features, self.log_height)
@@ -86,7 +88,7 @@ class Process:
         covariance = squared_exponential(features, features, self.log_height) - scores.T @ scores
         covariance.ravel()[:: len(X) + 1] += JITTER * np.exp(self.log_height)
         gaps = cholesky(covariance, 0.0)[0] @ generator.standard_normal((len(X), n))
-        return (self.solved @ cross)[:, None] + gaps
+        return self.solved @ cross, gaps
 
 
 def one_copy_left_out(targets, residuals, kept, noise, copies):

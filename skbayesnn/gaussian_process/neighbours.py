@@ -185,26 +185,23 @@ class NearRows:
             found = found[~is_own].reshape(len(X), number - 1)
         return found[:, ::-1]
 
-    def blocks(self, X, near, targets=None, settings=None):
-        """Blocks that end with these points, and have these rows before them.
+    def members(self, X, near, targets):
+        """Points, targets and weights of blocks that end with these points.
 
         Parameters
         ----------
         X : ndarray of shape (m, n_inputs)
         near : ndarray of shape (m, n_near)
-        targets : ndarray of shape (m,), optional
-            Zero by default.
-        settings : ndarray of shape (n_inputs + 2,), optional
-            Other ones than those by which rows are near.
+            Numbers of the rows before them.
+        targets : ndarray of shape (m,)
+            Of the points.
 
         Returns
         -------
-        blocks : Blocks
+        points : ndarray of shape (m, n_near + 1, n_inputs)
+        targets, weights : ndarray of shape (m, n_near + 1)
         """
-        targets = np.zeros(len(X)) if targets is None else targets
-        return Blocks(
-            self.settings if settings is None else settings,
-            self.smoothness,
+        return (
             np.concatenate([self.X[near], X[:, None]], axis=1),
             np.column_stack([self.targets[near], targets]),
             np.column_stack([self.weights[near], np.ones(len(X))]),
@@ -228,13 +225,16 @@ class NearRows:
         noise = np.exp(self.settings[-1]) + JITTER * np.exp(self.settings[-2])
         for begin in range(0, len(X), AT_ONCE):
             part = slice(begin, begin + AT_ONCE)
-            blocks = self.blocks(X[part], near[part])
+            members = self.members(X[part], near[part], np.zeros(len(near[part])))
+            blocks = Blocks(self.settings, self.smoothness, *members)
             means[part] = -blocks.residuals
             variances[part] = np.maximum(blocks.variances - noise, 0.0)
         return means, variances
 
     def draws(self, X, n, generator):
         """Functions given the rows, with the means and variances of :meth:`predict`.
+
+        They are returned as means and distances from these.
 
         Each point is also given the nearest of those drawn before, by their distances from their
         means. What these explain is at most the variance of the point.
@@ -248,7 +248,8 @@ class NearRows:
 
         Returns
         -------
-        functions : ndarray of shape (m, n)
+        means : ndarray of shape (m,)
+        gaps : ndarray of shape (m, n)
         """
         means, variances = self.predict(X)
         near, placed = self.nearest(X, NEAR), X * np.exp(-self.settings[:-2])
@@ -269,7 +270,7 @@ class NearRows:
             covariances[i, :i] = covariances[:i, i] = pulls @ covariances[earlier, :i]
             own_part = np.sqrt(variances[i] - explained) * generator.standard_normal(n)
             gaps[i] = pulls @ gaps[earlier] + own_part
-        return means[:, None] + gaps
+        return means, gaps
 
 
 def search(rows, some, n_near, max_iter):
@@ -292,17 +293,20 @@ def search(rows, some, n_near, max_iter):
     loss : float
         Minus the log posterior density of a row, but for a constant.
     """
-    counts, n_inputs = rows.weights[some], rows.X.shape[1]
-    X, near = rows.X[some], rows.nearest(rows.X[some], n_near, some)
-    total, whole = counts.sum(), rows.weights.sum()
-    parts = [slice(begin, begin + AT_ONCE) for begin in range(0, len(some), AT_ONCE)]
+    counts, n_inputs = rows.weights[some] / rows.weights[some].sum(), rows.X.shape[1]
+    near, parts = rows.nearest(rows.X[some], n_near, some), []
+    for begin in range(0, len(some), AT_ONCE):
+        part = slice(begin, begin + AT_ONCE)
+        own = some[part]
+        parts.append((counts[part], rows.members(rows.X[own], near[part], rows.targets[own])))
+    whole = rows.weights.sum()
 
     def penalised(settings):
         loss, gradient = settings_prior(settings, n_inputs)
         loss, gradient = loss / whole, gradient / whole
-        for part in parts:
-            blocks = rows.blocks(X[part], near[part], rows.targets[some][part], settings)
-            own, slope = blocks.loss_and_gradient(counts[part] / total)
+        for count, members in parts:
+            blocks = Blocks(settings, rows.smoothness, *members)
+            own, slope = blocks.loss_and_gradient(count)
             loss, gradient = loss + own, gradient + slope
         return loss, gradient
 

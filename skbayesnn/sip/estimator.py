@@ -72,11 +72,10 @@ class SIPRegressor(
         networks do. A second process is conditioned on the nearest rows of each new one; it follows
         rougher functions, and knows all rows of a large table. Their means are moved towards that
         of the networks as far as the held-out rows support. If they still predict worse, their
-        weights are near zero. If few inputs matter, the
-        process may use only those, if this predicts the held-out rows better. It also tries normal
-        scores of inputs with heavy tails (a kurtosis above ten): the normal quantiles of their
-        ranks. There is no process without early stopping, with ``normalize_X=False``, or after
-        ``partial_fit``.
+        weights are near zero. If few inputs matter, the process may use only those, if this
+        predicts the held-out rows better. It also tries normal scores of inputs with heavy tails (a
+        kurtosis above ten): the normal quantiles of their ranks. There is no process without early
+        stopping, with ``normalize_X=False``, or after ``partial_fit``.
     n_draws : int, default=100
         Number of Monte Carlo draws per training step: of the prior and of the inducing values. The
         "bnn" prior has one network for every ten draws, and at least ten.

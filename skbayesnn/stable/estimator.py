@@ -246,7 +246,7 @@ class StableNNRegressor(
     rows of each new one (notes of :class:`UDNRegressor`). A fifth of the rows is held out once.
     Short chains and the processes, which know the other rows, predict it, and the weights of the
     processes are what these predictions suggest; their means may be moved towards that of the
-    network. This adds a quarter to a half to the time of a fit. Parameters, diagnostics and
+    network. This adds a fifth to a half to the time of a fit. Parameters, diagnostics and
     ``partial_effects`` are those of the network alone.
 
     Student-t noise at a row has the squared scale σ² exp(η / √(1 + η²/9)). Here η is linear in the

@@ -72,7 +72,6 @@ class NeighbourProcess(FittedProcess):
     def __init__(self, X, targets, weights, generator, scaling=unchanged):
         self.location, self.scale = map(float, location_and_scale(targets, "y", weights))
         self.inputs, self.scaling, self.law = slice(None), scaling, None
-        self.smoothness, self.settings = None, None
         self.give(X, targets, weights, generator)
         self._race(generator)
         n_rows = int(np.clip(len(self.data[0]) // 10, *SEARCH_ROWS))
@@ -89,8 +88,9 @@ class NeighbourProcess(FittedProcess):
         """The smoothness that leads after a few steps."""
         start = start_of(self.data[0].shape[1], 1.0, 0.1)
         some, found = self._some(RACE_ROWS, generator), []
+        rows = NearRows(start, SMOOTHNESS[0], *self.data)
         for smoothness in SMOOTHNESS:
-            rows = NearRows(start, smoothness, *self.data)
+            rows.smoothness = smoothness
             settings, loss = search(rows, some, RACE_NEAR, RACE_ITERATIONS)
             found.append((loss, smoothness, settings))
         _, self.smoothness, self.settings = min(found, key=lambda each: each[0])

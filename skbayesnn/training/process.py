@@ -148,8 +148,8 @@ class FittedProcess:
         scales = draw_scales(n, generator) if self.law is None else 1.0
         for begin in range(0, len(X), ROWS_AT_ONCE):
             rows = X[begin : begin + ROWS_AT_ONCE]
-            mean = known.predict(rows)[0]
-            functions = mean[:, None] + scales * (known.draws(rows, n, generator) - mean[:, None])
+            mean, gaps = known.draws(rows, n, generator)
+            functions = mean[:, None] + scales * gaps
             if self.law is None:
                 noise = generator.standard_normal(functions.shape) * np.sqrt(self.noise_variance)
             else:

@@ -12,6 +12,7 @@ from skbayesnn.gaussian_process.neighbours import (
     DEGREES,
     JITTER,
     SMOOTHNESS,
+    Blocks,
     NearRows,
     matern,
     search,
@@ -102,7 +103,7 @@ def test_the_loss_is_a_density_given_the_near_rows(table, smoothness):
     X, y, weights = table
     known = NearRows(SETTINGS, smoothness, X, y, weights)
     near, counts = known.nearest(X[:3], 6, own=np.arange(3)), np.array([1.0, 2.0, 0.5])
-    blocks = known.blocks(X[:3], near, y[:3])
+    blocks = Blocks(SETTINGS, smoothness, *known.members(X[:3], near, y[:3]))
     expected = 0.0
     for row, others, count in zip(range(3), near, counts, strict=True):
         C = covariance(X[others], X[others], smoothness) + np.diag(noise(weights[others]))
@@ -120,9 +121,10 @@ def test_the_gradient_is_that_of_the_loss(table, smoothness, rng):
     X, y, weights = table
     known = NearRows(SETTINGS, smoothness, X, y, weights)
     near, counts = known.nearest(X[:20], 10, own=np.arange(20)), rng.uniform(size=20)
+    members = known.members(X[:20], near, y[:20])
 
     def loss(settings):
-        return known.blocks(X[:20], near, y[:20], settings).loss_and_gradient(counts)
+        return Blocks(settings, smoothness, *members).loss_and_gradient(counts)
 
     steps = 1e-5 * np.eye(4)
     expected = [(loss(SETTINGS + e)[0] - loss(SETTINGS - e)[0]) / 2e-5 for e in steps]
@@ -147,7 +149,8 @@ def test_draws_have_the_joint_distribution_of_the_process(table):
     cross = covariance(X, new, 1.5)
     mean = y @ np.linalg.solve(C, cross)
     expected = covariance(new, new, 1.5) - cross.T @ np.linalg.solve(C, cross)
-    draws = known.draws(new, 40_000, np.random.default_rng(0))
+    means, gaps = known.draws(new, 40_000, np.random.default_rng(0))
+    draws = means[:, None] + gaps
     # Squared Mahalanobis distances have a mean of 4 with a standard error of 0.014.
     gaps = draws.T - mean
     squares = (gaps @ np.linalg.inv(expected) * gaps).sum(axis=1)
