@@ -78,17 +78,19 @@ class Process:
 
         Returns
         -------
-        means : ndarray of shape (m,)
+        means, variances : ndarray of shape (m,)
+            As :meth:`predict` has them.
         gaps : ndarray of shape (m, n)
-            What the functions differ from these by.
+            What the functions differ from the means by.
         """
         features = X * self.inverse_scales
         cross = squared_exponential(self.features, features, self.log_height)
         scores = lapack.dtrtrs(self.factor, cross, lower=1)[0]
         covariance = squared_exponential(features, features, self.log_height) - scores.T @ scores
+        variances = np.maximum(covariance.diagonal(), 0.0)
         covariance.ravel()[:: len(X) + 1] += JITTER * np.exp(self.log_height)
         gaps = cholesky(covariance, 0.0)[0] @ generator.standard_normal((len(X), n))
-        return self.solved @ cross, gaps
+        return self.solved @ cross, variances, gaps
 
 
 def one_copy_left_out(targets, residuals, kept, noise, copies):

@@ -234,8 +234,6 @@ class NearRows:
     def draws(self, X, n, generator):
         """Functions given the rows, with the means and variances of :meth:`predict`.
 
-        They are returned as means and distances from these.
-
         Each point is also given the nearest of those drawn before, by their distances from their
         means. What these explain is at most the variance of the point.
 
@@ -248,8 +246,9 @@ class NearRows:
 
         Returns
         -------
-        means : ndarray of shape (m,)
+        means, variances : ndarray of shape (m,)
         gaps : ndarray of shape (m, n)
+            What the functions differ from the means by.
         """
         means, variances = self.predict(X)
         near, placed = self.nearest(X, NEAR), X * np.exp(-self.settings[:-2])
@@ -270,7 +269,7 @@ class NearRows:
             covariances[i, :i] = covariances[:i, i] = pulls @ covariances[earlier, :i]
             own_part = np.sqrt(variances[i] - explained) * generator.standard_normal(n)
             gaps[i] = pulls @ gaps[earlier] + own_part
-        return means, gaps
+        return means, variances, gaps
 
 
 def search(rows, some, n_near, max_iter):

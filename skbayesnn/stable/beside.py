@@ -5,23 +5,31 @@ smooth rule holds. And chains that have not found all explanations of a small ta
 those that they have found. Held-out rows show both: a fifth of the rows is predicted by short
 chains and by a process, which know the other rows. What these predictions are worth decides how
 both are mixed (:mod:`skbayesnn.training.beside`). Not in the paper.
+
+Of more than some thousand rows, short chains take too long, and are not needed. A row then changes
+the posterior little, so that its draws, given all rows, say what it is without one of them, by
+importance sampling (Gelfand, Dey and Chang, Bayesian Statistics 4, 1992): the draws have weights
+proportional to 1 / p(y_i | f_s), and the density of y_i without its own row is the harmonic mean of
+p(y_i | f_s). The process is fitted without the rows that judge, as before.
 """
 
 import warnings
 from copy import copy
+from typing import NamedTuple
 
 import numpy as np
 
+from skbayesnn.stable.left_out import average_left_out, student_log_densities
 from skbayesnn.stable.partitions.choice import make_partition, make_prior
 from skbayesnn.stable.posterior import sample_posterior, start_chains
 from skbayesnn.training.beside import ProcessBeside
 from skbayesnn.training.rows import copies, hold_out
 
-HELD_OUT = 0.2
-"""Part of the rows that judge."""
+HELD_OUT, JUDGES = 0.2, 2000
+"""Part of the rows that judge, and how many judge at most."""
 LEAST_ROWS, MOST_ROWS = 10, 12_000
-"""With fewer or more rows there is no process: they are too few to judge, or the short chains take
-too long for a process that is given no more than 2000 rows."""
+"""With fewer rows there is no process, as they are too few to judge; with more, there are no short
+chains."""
 SHORT = {"n_warmup": 200, "n_posterior_draws": 400, "thin": 2}
 """The largest numbers of sweeps and draws by which the network is judged. There are as many chains
 as for its predictions: fewer find less, and the process has a larger weight than it should."""
@@ -36,8 +44,64 @@ def may_have_process(estimator, partition):
     partition : Partition
         Of all rows.
     """
-    few_enough = LEAST_ROWS <= len(partition.rows) <= MOST_ROWS
-    return estimator.gaussian_process and partition.has_dense_units and few_enough
+    enough = len(partition.rows) >= LEAST_ROWS
+    return estimator.gaussian_process and partition.has_dense_units and enough
+
+
+def with_short_chains(X):
+    """Whether the rows that judge are predicted by chains that have not seen them."""
+    return len(X) <= MOST_ROWS
+
+
+class LeftOut(NamedTuple):
+    """What the network says of rows that are left out of it.
+
+    Attributes
+    ----------
+    log_densities, means : ndarray of shape (n,)
+        Of their targets.
+    """
+
+    log_densities: np.ndarray
+    means: np.ndarray
+
+    @classmethod
+    def of(cls, cells, draws, X, y):
+        """From draws of the posterior given all rows.
+
+        Parameters
+        ----------
+        cells : Partition
+        draws : Draws
+        X : ndarray of shape (n, n_features)
+        y : ndarray of shape (n,)
+            Rows of the partition.
+
+        Returns
+        -------
+        left_out : LeftOut
+        """
+        means, variances = cells.predict(draws, X)
+        shape = means.shape
+        factors = np.broadcast_to(cells.log_noise_factors(draws, cells.inputs.scaled(X)), shape)
+        given = [
+            student_log_densities(y - means[:, i], variances[:, i], np.exp(h + log_noise), degrees)
+            for i, (h, log_noise, degrees) in enumerate(
+                zip(factors.T, draws.log_noise, draws.degrees, strict=True)
+            )
+        ]
+        logs = np.stack(given, axis=1)
+        log_densities = average_left_out(logs)
+        weights = np.exp(log_densities[:, None] - logs) / shape[1]
+        return cls(log_densities, np.einsum("ns,ns->n", weights, means))
+
+    def logpdf(self, _):
+        """Log densities of the targets, as of a predictive distribution."""
+        return self.log_densities
+
+    def mean(self):
+        """Means of the targets."""
+        return self.means
 
 
 def learn_process(estimator, X, y, weights, inputs, generator, context):
@@ -46,28 +110,44 @@ def learn_process(estimator, X, y, weights, inputs, generator, context):
     Parameters
     ----------
     estimator : StableNNRegressor
-        The scale of its targets must be known already.
+        With the draws of all chains.
     X : ndarray of shape (n, n_features)
     y, weights : ndarray of shape (n,)
         Standardised targets, and positive weights.
     inputs : InputScaling
     generator : numpy.random.Generator
     context : sklearn.callback.CallbackContext
-        Of the fit; its chains are subtasks of one of its subtasks.
+        Of the fit; short chains are subtasks of one of its subtasks.
 
     Returns
     -------
     beside : ProcessBeside or None
         None if held-out rows give the process no weight.
     """
+    # Which rows are held out does not depend on their order.
+    order = np.lexsort(np.column_stack([X, y]).T)
+    X, y, weights = X[order], y[order], weights[order]
+    part = min(HELD_OUT, JUDGES / len(X))
+    rows, other = hold_out(len(X), part, generator, groups=copies(X, y[:, None]))
+    if not with_short_chains(X):
+        law = LeftOut.of(estimator.cells_, estimator._draws, X[other], y[other])
+        of_process = generator.spawn(1)[0]
+    else:
+        law, of_process = _of_short_chains(
+            estimator, (X, y, weights), rows, other, generator, context
+        )
+    beside = ProcessBeside(inputs.scaled(X), y[:, None], weights, rows, other, [law], of_process)
+    ProcessBeside.agree([beside])
+    return beside if beside.part() else None
+
+
+def _of_short_chains(estimator, data, rows, other, generator, context):
+    """Predictions of held-out rows by chains that know the others, and a generator."""
+    X, y, weights = data
     short = copy(estimator)
     for name, most in SHORT.items():
         setattr(short, name, min(getattr(estimator, name), most))
     short.cells = "additive"  # "auto" has other cells for fewer rows
-    # Which rows are held out does not depend on their order.
-    order = np.lexsort(np.column_stack([X, y]).T)
-    X, y, weights = X[order], y[order], weights[order]
-    rows, other = hold_out(len(X), HELD_OUT, generator, groups=copies(X, y[:, None]))
     *of_chains, rng, of_process = generator.spawn(short.n_chains + 2)
     held_out = context.subcontext(
         task_name="held-out rows",
@@ -86,8 +166,4 @@ def learn_process(estimator, X, y, weights, inputs, generator, context):
         found = sample_posterior(short, partition, prior, starts, short.n_warmup, told, held_out)
     held_out.call_on_fit_task_end(**told)
     vars(short).update(found)
-    laws = [short._standardised_law(X[other])]
-    Z, targets = inputs.scaled(X), y[:, None]
-    beside = ProcessBeside(Z, targets, weights, rows, other, laws, of_process)
-    ProcessBeside.agree([beside])
-    return beside if beside.part() else None
+    return short._standardised_law(X[other]), of_process

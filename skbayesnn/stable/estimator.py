@@ -23,7 +23,7 @@ from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.stable.additive.effects import PartialEffectsMixin
-from skbayesnn.stable.beside import learn_process, may_have_process
+from skbayesnn.stable.beside import learn_process, may_have_process, with_short_chains
 from skbayesnn.stable.extrapolation import Extrapolation
 from skbayesnn.stable.partitions.choice import make_partition, make_prior
 from skbayesnn.stable.posterior import sample_posterior, start_chains, warn_unless_converged
@@ -240,13 +240,15 @@ class StableNNRegressor(
     parts are drawn jointly every few sweeps. With more rows, the function converges long before the
     parts that it is the sum of.
 
-    With dense units and from 10 to 12,000 distinct rows, predictions are those of the posterior of
-    the network, mixed with two Gaussian processes that have a length scale for each input and their
+    With dense units and from 10 distinct rows on, predictions are those of the posterior of the
+    network, mixed with two Gaussian processes that have a length scale for each input and their
     own distributions of noise: one for smooth functions, and one that is conditioned on the nearest
     rows of each new one (notes of :class:`UDNRegressor`). A fifth of the rows is held out once.
     Short chains and the processes, which know the other rows, predict it, and the weights of the
     processes are what these predictions suggest; their means may be moved towards that of the
-    network. This adds a fifth to a half to the time of a fit. Parameters, diagnostics and
+    network. This adds a fifth to a half to the time of a fit. With more than 12,000 rows there are
+    no short chains: 2000 rows are held out of the processes alone, and importance sampling tells
+    what the network would predict without each of them. Parameters, diagnostics and
     ``partial_effects`` are those of the network alone.
 
     Student-t noise at a row has the squared scale σ² exp(η / √(1 + η²/9)). Here η is linear in the
@@ -403,17 +405,18 @@ class StableNNRegressor(
         self.bias_scale_ = partition.bias_scale
         judged = not again and may_have_process(self, partition)
         context = self._init_callback_context(
-            max_subtasks=self.n_chains + judged, sequential_subtasks=False
+            max_subtasks=self.n_chains + (judged and with_short_chains(X)),
+            sequential_subtasks=False,
         )
         told = {"estimator": self, "X": X, "y": y}
         context.call_on_fit_task_begin(**told)
         self._extrapolation, self._beside = extrapolation, beside
+        found = sample_posterior(self, partition, prior, starts, n_warmup, told, context)
+        vars(self).update(found)
         if judged:
             self._beside = learn_process(
                 self, X, standardised, weights, partition.inputs, of_process, context
             )
-        found = sample_posterior(self, partition, prior, starts, n_warmup, told, context)
-        vars(self).update(found)
         self._ends, self._fitted_with = starts, model_parameters(self)
         context.call_on_fit_task_end(**told)
         self._warn_unless_converged()

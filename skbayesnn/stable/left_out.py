@@ -10,6 +10,8 @@ where p(y_i | draw, others) integrates over everything that the draw does not de
 import numpy as np
 from scipy.special import logsumexp
 
+from skbayesnn.numerics.student_t import MASSES, student_variances
+
 MOST_LEVERAGE = 1.0 - 1e-9
 """Upper limit on the leverage of a row: its own share of the information about f there."""
 
@@ -17,6 +19,27 @@ MOST_LEVERAGE = 1.0 - 1e-9
 def average_left_out(log_densities):
     """log p(y_i | others): harmonic mean of the densities given each draw, (n, n_draws)."""
     return np.log(log_densities.shape[1]) - logsumexp(-log_densities, axis=1)
+
+
+def student_log_densities(gaps, variances, noise, degrees):
+    """Log densities of targets where f is Gaussian and the noise is Student's t.
+
+    Parameters
+    ----------
+    gaps, variances : ndarray of shape (n,)
+        What the targets differ from the mean of f by, and its variance.
+    noise : ndarray of shape (n,)
+        σ².
+    degrees : float
+        κ.
+
+    Returns
+    -------
+    log_densities : ndarray of shape (n,)
+    """
+    spreads = variances[:, None] + np.outer(noise, student_variances(degrees))
+    logs = np.log(2.0 * np.pi * spreads) + gaps[:, None] ** 2 / spreads
+    return logsumexp(-0.5 * logs, b=MASSES, axis=1)
 
 
 def gaussian_left_out(means, variances, noise, y, weights):

@@ -4,6 +4,8 @@ The latter is for smooth functions and at most 2000 rows. This one has rougher f
 all rows of a large table (:mod:`skbayesnn.gaussian_process.neighbours`). Not in the papers.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from skbayesnn._validation import location_and_scale
@@ -18,15 +20,38 @@ from skbayesnn.gaussian_process.neighbours import (
 from skbayesnn.training.normal_scores import unchanged
 from skbayesnn.training.process import FittedProcess
 
-RACE_ROWS, SEARCH_ROWS, LAW_ROWS = 200, (500, 1000), 1000
-"""Rows, each left out, by which the smoothness is chosen, by which settings are learned, and by
-which the law of the noise is. A tenth of the rows are used for settings, within these limits."""
-LEAST_ROWS = 50
-"""With fewer rows there is no such process."""
+
+class Steps(NamedTuple):
+    """How settings are looked for.
+
+    Attributes
+    ----------
+    race_rows, race : int
+        Rows, each left out, by which the smoothness is chosen, and steps of this search.
+    rounds, steps : int
+        Rounds of the search for settings, and steps of each. In each round the nearest rows are
+        those of the last settings.
+    """
+
+    race_rows: int
+    race: int
+    rounds: int
+    steps: int
+
+
+OFTEN, OF_FEW, OF_MANY = 10_000, Steps(200, 10, 2, 10), Steps(500, 5, 6, 5)
+"""From so many rows on, the nearest are looked for more often. The more rows there are, the smaller
+is the part of them that is known to the search, and the sooner others are nearer."""
+SEARCH_ROWS, LAW_ROWS = (500, 2000), 2000
+"""Rows, each left out, by which settings are learned (a tenth of all, within these limits), and by
+which the law of the noise is."""
 RACE_NEAR, SEARCH_NEAR = 20, 30
 """Rows that predict each of them."""
-RACE_ITERATIONS, ITERATIONS, ROUNDS = 10, 10, 2
-"""Steps of the searches. In each round the nearest rows are those of the last settings."""
+LEAST_ROWS, MANY_ROWS = 50, 1000
+"""With fewer rows there is no such process, or the noise does not depend on the variance of the
+function. This variance is small among copies and near-copies, which often have equal targets."""
+LEAST_VARIANCE = 1e-6
+"""Added to it before the logarithm is taken."""
 
 
 def merged(X, targets, weights):
@@ -72,35 +97,41 @@ class NeighbourProcess(FittedProcess):
     def __init__(self, X, targets, weights, generator, scaling=unchanged):
         self.location, self.scale = map(float, location_and_scale(targets, "y", weights))
         self.inputs, self.scaling, self.law = slice(None), scaling, None
+        self.many_rows = len(X) >= MANY_ROWS
         self.give(X, targets, weights, generator)
-        self._race(generator)
+        steps = OF_MANY if len(X) >= OFTEN else OF_FEW
+        self._race(steps, generator)
         n_rows = int(np.clip(len(self.data[0]) // 10, *SEARCH_ROWS))
-        for _ in range(ROUNDS):
+        for _ in range(steps.rounds):
             some = self._some(n_rows, generator)
-            self.settings, _ = search(self._process(), some, SEARCH_NEAR, ITERATIONS)
+            self.settings, _ = search(self._process(), some, SEARCH_NEAR, steps.steps)
             self.known = None
         self._learn_noise(generator)
 
     def _some(self, most, generator):
         return np.sort(generator.permutation(len(self.data[0]))[:most])
 
-    def _race(self, generator):
+    def _race(self, steps, generator):
         """The smoothness that leads after a few steps."""
         start = start_of(self.data[0].shape[1], 1.0, 0.1)
-        some, found = self._some(RACE_ROWS, generator), []
+        some, found = self._some(steps.race_rows, generator), []
         rows = NearRows(start, SMOOTHNESS[0], *self.data)
         for smoothness in SMOOTHNESS:
             rows.smoothness = smoothness
-            settings, loss = search(rows, some, RACE_NEAR, RACE_ITERATIONS)
+            settings, loss = search(rows, some, RACE_NEAR, steps.race)
             found.append((loss, smoothness, settings))
         _, self.smoothness, self.settings = min(found, key=lambda each: each[0])
 
     def _learn_noise(self, generator):
         some, known = self._some(LAW_ROWS, generator), self._process()
         X, targets, weights = (part[some] for part in self.data)
-        moments = known.predict(X, own=some)
-        self.law, _, variance = choose_law(X, targets, *moments, weights)
+        means, variances = known.predict(X, own=some)
+        at = self._noise_inputs(X, variances)
+        self.law, _, variance = choose_law(at, targets, means, variances, weights)
         self.noise_variance = max(variance, JITTER * np.exp(self.settings[-2]))
+
+    def _noise_inputs(self, X, variances):
+        return np.column_stack([X, np.log(variances + LEAST_VARIANCE)]) if self.many_rows else X
 
     def give(self, X, targets, weights, generator):
         """Condition on these rows, with the settings as they are; parameters as at the start."""

@@ -103,6 +103,10 @@ class FittedProcess:
     def _inputs_of(self, X):
         return self.scaling(X)[:, self.inputs]
 
+    def _noise_inputs(self, X, variances):
+        """What the law of the noise may depend on, for inputs and variances of the function."""
+        return X
+
     @property
     def without_noise(self):
         """Whether the targets are a function of the inputs, as far as the rows tell."""
@@ -128,7 +132,8 @@ class FittedProcess:
             jitter = JITTER * np.exp(self.settings[-2])
             law = with_tails(means, variances, self.noise_variance + jitter)
         else:
-            law = with_noise(self.law, X, means, means[None], variances[None])
+            at = self._noise_inputs(X, variances)
+            law = with_noise(self.law, at, means, means[None], variances[None])
         return PredictiveMixture(*law).scaled(self.location, self.scale)
 
     def draws(self, X, n, generator):
@@ -148,12 +153,13 @@ class FittedProcess:
         scales = draw_scales(n, generator) if self.law is None else 1.0
         for begin in range(0, len(X), ROWS_AT_ONCE):
             rows = X[begin : begin + ROWS_AT_ONCE]
-            mean, gaps = known.draws(rows, n, generator)
-            functions = mean[:, None] + scales * gaps
+            means, variances, gaps = known.draws(rows, n, generator)
+            functions = means[:, None] + scales * gaps
             if self.law is None:
                 noise = generator.standard_normal(functions.shape) * np.sqrt(self.noise_variance)
             else:
-                noise = self.law.sample(rows, mean, n, generator)
+                at = self._noise_inputs(rows, variances)
+                noise = self.law.sample(at, means, n, generator)
             blocks.append(functions + noise)
         return self.location + self.scale * np.concatenate(blocks)
 

@@ -149,7 +149,8 @@ def test_draws_have_the_joint_distribution_of_the_process(table):
     cross = covariance(X, new, 1.5)
     mean = y @ np.linalg.solve(C, cross)
     expected = covariance(new, new, 1.5) - cross.T @ np.linalg.solve(C, cross)
-    means, gaps = known.draws(new, 40_000, np.random.default_rng(0))
+    means, variances, gaps = known.draws(new, 40_000, np.random.default_rng(0))
+    np.testing.assert_allclose(variances, np.diag(expected), rtol=1e-6)
     draws = means[:, None] + gaps
     # Squared Mahalanobis distances have a mean of 4 with a standard error of 0.014.
     gaps = draws.T - mean

@@ -1,10 +1,11 @@
 """The Gaussian process beside the network for tables: its weight, and what it leaves alone."""
 
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy.stats import kstest
+from scipy.stats import kstest, norm
 from short_chains import short, unconverged
 from sklearn.callback import ScoringMonitor
 
@@ -96,7 +97,7 @@ def test_a_warm_start_keeps_it(rng):
         model.set_params(gaussian_process=False).fit(X, y)
 
 
-def test_cells_without_dense_units_few_and_many_rows_have_none(rng, monkeypatch):
+def test_cells_without_dense_units_and_few_rows_have_none(rng):
     X, y = noisy_waves(30, rng)
     for model in (
         short(dense_units=False).fit(X, y),
@@ -106,8 +107,6 @@ def test_cells_without_dense_units_few_and_many_rows_have_none(rng, monkeypatch)
         short().fit(X[:9], y[:9]),
     ):
         assert model.gaussian_process_weight_ == 0.0
-    monkeypatch.setattr(beside, "MOST_ROWS", 29)
-    assert short().fit(X, y).gaussian_process_weight_ == 0.0
 
 
 def test_the_rows_that_judge_have_the_same_cells(rng, monkeypatch):
@@ -133,3 +132,49 @@ def test_callbacks_see_the_chains_that_judge(rng):
     scores = monitor.get_logs(select="most_recent").data_as_pandas["r2"]
     assert scores.max() > 0.5
     assert model.gaussian_process_weight_ > 0
+
+
+def test_what_draws_say_of_a_row_without_it(rng):
+    """Linear regression with known noise: the density of a row given the others in closed form."""
+    X, noise = rng.normal(size=(40, 3)), 0.5
+    y = X @ [1.0, -1.0, 0.0] + np.sqrt(noise) * rng.normal(size=40)
+    covariance = np.linalg.inv(np.eye(3) + X.T @ X / noise)
+    drawn = rng.multivariate_normal(covariance @ X.T @ y / noise, covariance, 40_000)
+    draws = SimpleNamespace(log_noise=np.full(len(drawn), np.log(noise)), degrees=[np.inf] * 40_000)
+    cells = SimpleNamespace(
+        predict=lambda draws, X: (X @ drawn.T, np.zeros((len(X), len(drawn)))),
+        log_noise_factors=lambda draws, X: np.zeros((1, len(drawn))),
+        inputs=SimpleNamespace(scaled=lambda X: X),
+    )
+    found = beside.LeftOut.of(cells, draws, X, y)
+    leverage = np.einsum("ij,jk,ik->i", X, covariance, X) / noise
+    means = y - (y - X @ covariance @ X.T @ y / noise) / (1.0 - leverage)
+    expected = norm.logpdf(y, means, np.sqrt(noise / (1.0 - leverage)))
+    np.testing.assert_allclose(found.mean(), means, atol=0.02)
+    np.testing.assert_allclose(found.logpdf(y), expected, atol=0.02)
+
+
+def test_many_rows_are_judged_without_short_chains(rng, monkeypatch):
+    """The parts are those that short chains suggest, and all draws know all rows."""
+    X, y = noisy_waves(300, rng)
+    model = short(n_warmup=100, n_posterior_draws=200).fit(X, y)
+    monkeypatch.setattr(beside, "MOST_ROWS", 299)
+    monkeypatch.setattr(beside, "make_partition", None)
+    other = short(n_warmup=100, n_posterior_draws=200).fit(X, y)
+    assert other.gaussian_process_weight_ == pytest.approx(model.gaussian_process_weight_, abs=0.2)
+    np.testing.assert_array_equal(model.noise_variance_draws_, other.noise_variance_draws_)
+    X, y = rule(300, rng)
+    assert short().fit(X, y).gaussian_process_weight_ > 0.8
+    X, y = steps(300, rng)
+    model = short(n_warmup=200, n_posterior_draws=200).fit(X, y)
+    assert model.gaussian_process_weight_ < 0.2
+
+
+def test_not_more_rows_judge_than_needed(rng, monkeypatch):
+    monkeypatch.setattr(beside, "JUDGES", 20)
+    judged = []
+    monkeypatch.setattr(beside, "ProcessBeside", lambda *data: judged.append(data))
+    X, y = noisy_waves(150, rng)
+    with pytest.raises(AttributeError, match="agree"):
+        short().fit(X, y)
+    assert len(judged[0][4]) == 20

@@ -59,9 +59,11 @@ def test_heavy_tails_and_units_of_the_target():
     assert np.median(np.abs(one(X).mean() - np.sin(3 * X[:, 0]))) < 0.05
 
 
+@pytest.mark.parametrize("many", [False, True])
 @pytest.mark.parametrize("tails", [False, True])
-def test_draws_follow_the_predictions(tails):
+def test_draws_follow_the_predictions(tails, many, monkeypatch):
     rng = np.random.default_rng(4)
+    monkeypatch.setattr(module, "MANY_ROWS", 0 if many else 1000)
     X = rng.uniform(-1, 1, size=(200, 1))
     noise = rng.standard_t(2, size=200) if tails else rng.normal(size=200)
     process = fitted(X, np.abs(X[:, 0]) + 0.1 * noise)
@@ -70,6 +72,37 @@ def test_draws_follow_the_predictions(tails):
     draws, law = process.draws(at, 4000, rng), process(at)
     for i in range(4):
         assert kstest(draws[i], lambda v, i=i: law[[i] * len(v)].cdf(v)).pvalue > 1e-3
+
+
+def test_noise_depends_on_how_near_the_rows_are():
+    """Pairs of near rows have nearly equal targets, which say little about other rows."""
+    rng = np.random.default_rng(9)
+    X = np.repeat(rng.uniform(-3, 3, size=(600, 3)), 2, axis=0)
+    X += 1e-3 * rng.normal(size=X.shape)
+    y = np.repeat(rng.standard_t(2, size=600), 2) + 0.01 * rng.normal(size=1200)
+    process = fitted(X, y)
+    near, far = process(X[:200] + 1e-3), process(rng.uniform(-3, 3, size=(200, 3)))
+    widths = [np.median(np.diff(law.interval(0.9))) for law in (near, far)]
+    assert widths[0] < 0.1 * widths[1]
+    assert np.mean(near.logpdf(y[:200])) > 1.0
+
+
+def test_near_rows_are_looked_for_more_often_in_large_tables(monkeypatch):
+    rng = np.random.default_rng(10)
+    X, seen = rng.normal(size=(200, 2)), []
+    monkeypatch.setattr(module, "OFTEN", 200)
+    look_for = module.search
+
+    def counted(rows, some, near, steps):
+        seen.append((len(some), steps))
+        return look_for(rows, some, near, steps)
+
+    monkeypatch.setattr(module, "search", counted)
+    fitted(X[1:], X[1:, 0])
+    assert seen == [(199, 10)] * 3 + [(199, 10)] * 2
+    seen.clear()
+    fitted(X, X[:, 0])
+    assert seen == [(200, 5)] * 9
 
 
 def test_it_is_the_same_after_pickling():

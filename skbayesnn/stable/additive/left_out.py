@@ -10,11 +10,9 @@ equal for w = 1.
 """
 
 import numpy as np
-from scipy.special import logsumexp
 
 from skbayesnn.numerics.jit import kernel
-from skbayesnn.numerics.student_t import MASSES, student_variances
-from skbayesnn.stable.left_out import MOST_LEVERAGE, average_left_out
+from skbayesnn.stable.left_out import MOST_LEVERAGE, average_left_out, student_log_densities
 from skbayesnn.stable.noise.precisions import draw_precisions
 from skbayesnn.stable.samplers.line import MAX_LOG_VARIANCE, function_moments
 
@@ -59,9 +57,6 @@ def log_densities_left_out(partition, draws, X, y):
         means, variances = means[index[rows]], variances[index[rows]]
         left = 1.0 - np.minimum(variances * told[rows], MOST_LEVERAGE)
         gaps = (y - means) / left
-        noise = np.outer(np.exp(log_noise + h[rows]) / weights, student_variances(degrees))
-        spreads = (variances / left)[:, None] + noise
-        logs[:, d] = logsumexp(
-            -0.5 * (np.log(2.0 * np.pi * spreads) + gaps[:, None] ** 2 / spreads), b=MASSES, axis=1
-        )
+        noise = np.exp(log_noise + h[rows]) / weights
+        logs[:, d] = student_log_densities(gaps, variances / left, noise, degrees)
     return average_left_out(logs)
