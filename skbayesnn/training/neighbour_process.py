@@ -55,9 +55,10 @@ LEAST_VARIANCE = 1e-6
 
 
 def merged(X, targets, weights):
-    """Rows that differ in inputs or target, in an order of their own, with all their weight."""
+    """Rows that differ in inputs or target, with all their weight, and the number of each row."""
     rows, number = np.unique(np.column_stack([X, targets]), axis=0, return_inverse=True)
-    return rows[:, :-1].copy(), rows[:, -1].copy(), np.bincount(number.ravel(), weights)
+    number = number.ravel()
+    return (rows[:, :-1].copy(), rows[:, -1].copy(), np.bincount(number, weights)), number
 
 
 class NeighbourProcess(FittedProcess):
@@ -136,7 +137,18 @@ class NeighbourProcess(FittedProcess):
     def give(self, X, targets, weights, generator):
         """Condition on these rows, with the settings as they are; parameters as at the start."""
         z = (targets - self.location) / self.scale
-        self.data, self.known = merged(self._inputs_of(X), z, weights), None
+        self.data, self.number = merged(self._inputs_of(X), z, weights)
+        self.known = None
+
+    def moments(self, X):
+        """Mean and variance of the standardised function at inputs; (m,) each."""
+        return self._process().predict(self._inputs_of(X))
+
+    def moments_left_out(self):
+        """The same at the rows that it is given, each of which is left out, with its copies."""
+        known = self._process()
+        moments = known.predict(known.X, own=np.arange(len(known.X)))
+        return tuple(each[self.number] for each in moments)
 
     def _process(self):
         """The process given the rows."""

@@ -1,5 +1,6 @@
 """Shared by the two estimators: from parameters and arrays to trained networks."""
 
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from skbayesnn.udn.architecture import FUSED, MANY_INPUTS, Architecture
 from skbayesnn.udn.depth import CategoricalDepth, PointMass, TruncatedPoisson
 from skbayesnn.udn.inference import DepthInference
 from skbayesnn.udn.inputs import OneScale, TableScales, waves
+from skbayesnn.udn.near_inputs import NearInputs
 from skbayesnn.udn.network import Network
 from skbayesnn.udn.relevance import relevances
 
@@ -97,11 +99,19 @@ class UnboundedDepthMixin:
         elif self.normalize_X:
             self._X_map = TableScales(X, weights)
 
-    def _scaled(self, X):
-        """Inputs as the network is given them: they level off beyond the rows."""
-        X = X if self._X_map is None else self._X_map(X)
-        X = waves(X) if self._X_waves else X
-        return X if np.all(self._X_relevance == 1) else X * self._X_relevance
+    def _scaled(self, X, of_fit=None):
+        """Inputs as the network is given them: they level off beyond the rows.
+
+        ``of_fit`` has the numbers of those rows of the fit that X are, if they are any.
+        """
+        Z = X if self._X_map is None else self._X_map(X)
+        Z = waves(Z) if self._X_waves else Z
+        Z = Z if np.all(self._X_relevance == 1) else Z * self._X_relevance
+        if self._near is None:
+            return Z
+        if of_fit is not None:
+            return np.hstack([Z, self._near.of_rows[of_fit]])
+        return np.hstack([Z, self._near(self._X_map.standardised(X))])
 
     def _number_of_networks(self, n_rows):
         """How many are pooled: "auto" takes more for few rows."""
@@ -117,6 +127,7 @@ class UnboundedDepthMixin:
             start, member._shuffle, member._split = (next(generators) for _ in range(3))
             member._X_relevance, member._X_effects = np.ones(n_inputs), None
             member._X_waves, member._process, member._before = False, None, None
+            member._near = member._told = None
             member._new_network(member._architecture(n_inputs, n_rows, likelihood), start)
             member.loss_curve_, member.validation_scores_ = [], []
             member.n_iter_ = member.n_samples_seen_ = 0
@@ -152,7 +163,9 @@ class UnboundedDepthMixin:
         tries_waves = (
             holding and self._network.architecture.bend and X.shape[1] == 1 and self.normalize_X
         )
-        n_trainings = len(members) * (1 + 2 * weighs + (holding and self.refit)) + tries_waves
+        told = holding and self._has_told(*X.shape)
+        n_trainings = len(members) * (1 + told + 2 * weighs) + tries_waves
+        n_trainings += len(members) * (1 + told) * (holding and self.refit)
         n_epochs = self._settings(len(X)).n_epochs * n_trainings
         tasks = CallbackTasks(self, *shown, n_epochs, self._fitted_so_far)
         with Workers(self.n_jobs) as workers:
@@ -212,24 +225,49 @@ class UnboundedDepthMixin:
 
         def learn(settings=settings):
             data = self._scaled(X), scaled_targets, weights
-            held_out = tuple(part[other] for part in data) if holding else None
-            inference = DepthInference(
-                self._network, self._depth, *(part[rows] for part in data), self.max_depth,
-                held_out=held_out, workers=workers,
-            )  # fmt: skip
-            return inference, self._run(inference, settings, self.schedule, tasks)
+            return self._learn(data, rows, other, settings, tasks, workers)
 
         inference, record = learn() if choose is None else choose(learn, settings)
-        held_out = inference.held_out
-        self.validation_scores_ = record.scores
+        self.validation_scores_, learned = record.scores, [(self, record)]
         if holding:
-            self._calibrate(*held_out)
+            self._calibrate(*inference.held_out)
+            if self._has_told(*X.shape) and not record.stopped_by_callback:
+                near = NearInputs(self._X_map.standardised(X), scaled_targets, weights, self._split)
+                told = self._new_told(near, targets.shape[1])
+                data = told._scaled(X, slice(None)), scaled_targets, weights
+                learned.append((told, told._learn(data, rows, other, settings, tasks, workers)[1]))
+                self._weigh_told(X, targets, weights, other)
             self._set_beside(X, targets, weights, rows, other)
-        if holding and self.refit and not record.stopped_by_callback:
-            data = self._scaled(X), scaled_targets, weights
-            self._keep_before_refit(len(X))
-            record = self._refit(data, record, tasks, workers)
-        return not record.stopped_by_callback
+        stopped = any(record.stopped_by_callback for _, record in learned)
+        for member, record in learned:
+            if holding and self.refit and not stopped:
+                data = member._scaled(X, slice(None)), scaled_targets, weights
+                member._keep_before_refit(len(X))
+                stopped = member._refit(data, record, tasks, workers).stopped_by_callback
+        return not stopped
+
+    def _learn(self, data, rows, other, settings, tasks, workers):
+        """Train this network with some rows of the data, by others where any are held out."""
+        held_out = tuple(part[other] for part in data) if settings.early_stopping else None
+        inference = DepthInference(
+            self._network, self._depth, *(part[rows] for part in data), self.max_depth,
+            held_out=held_out, workers=workers,
+        )  # fmt: skip
+        return inference, self._run(inference, settings, self.schedule, tasks)
+
+    def _has_told(self, n_rows, n_inputs):
+        """Whether a second network is told what the nearest rows say."""
+        return False
+
+    def _new_told(self, near, n_targets):
+        """A second network at its start, which has these inputs as well, without any part yet."""
+        told = copy(self)
+        told._near, told._others = near, []
+        architecture = self._network.architecture
+        shape = (architecture.input_shape[0] + near.of_rows.shape[1],)
+        told._new_network(replace(architecture, input_shape=shape), self._network.generator)
+        self._told, self._told_parts = told, np.zeros(n_targets)
+        return told
 
     def _keep_before_refit(self, n_rows):
         """The network as it is now may share in the prediction."""
@@ -335,7 +373,7 @@ class UnboundedDepthMixin:
 
     def _pass_once(self, X, targets, weights, workers):
         self.n_samples_seen_ = number_of_rows(self.n_samples_seen_ + weights.sum())
-        self._process = self._before = None  # they cannot take in a stream
+        self._process = self._before = self._told = None  # they cannot take in a stream
         if self._X_map is not None:
             self._X_map.extend(X)
         inference = DepthInference(
@@ -364,7 +402,7 @@ class UnboundedDepthMixin:
         posterior = np.mean([np.pad(q, (0, n_layers - len(q))) for q in depths], axis=0)
         own = (
             "_X", "_y", "_network", "_depth", "_temperature", "_others", "_unseen", "_process",
-            "_before",
+            "_before", "_told",
         )  # fmt: skip
         names = ("n_features_in_", "classes_")
         return {

@@ -119,7 +119,7 @@ def test_the_network_before_its_refit_keeps_a_part_of_large_tables(many_rows):
     model = UDNRegressor(**settings).fit(X, y)
     before = UDNRegressor(refit=False, **settings).fit(X, y)
     assert before._before is None
-    now = model._mixtures_of_network(X)[0]
+    now = model._mixtures_of_network(model._scaled(X))[0]
     seen = model._unseen(model._placed(X))[0] == 0
     expected = 0.7 * now.cdf(y) + 0.3 * before._own_mixtures(X)[0].cdf(y)
     found = model.predict_distribution(X).cdf(y)
