@@ -10,7 +10,8 @@ Of more than some thousand rows, short chains take too long, and are not needed.
 the posterior little, so that its draws, given all rows, say what it is without one of them, by
 importance sampling (Gelfand, Dey and Chang, Bayesian Statistics 4, 1992): the draws have weights
 proportional to 1 / p(y_i | f_s), and the density of y_i without its own row is the harmonic mean of
-p(y_i | f_s). The process is fitted without the rows that judge, as before.
+p(y_i | f_s). This is an approximation, by finitely many draws. The process is fitted without the
+rows that judge, as before.
 """
 
 import warnings
@@ -129,26 +130,23 @@ def learn_process(estimator, X, y, weights, inputs, generator, context):
     X, y, weights = X[order], y[order], weights[order]
     part = min(HELD_OUT, JUDGES / len(X))
     rows, other = hold_out(len(X), part, generator, groups=copies(X, y[:, None]))
-    if not with_short_chains(X):
-        law = LeftOut.of(estimator.cells_, estimator._draws, X[other], y[other])
-        of_process = generator.spawn(1)[0]
+    *of_chains, of_process = generator.spawn(estimator.n_chains + 2)
+    if with_short_chains(X):
+        law = _of_short_chains(estimator, (X, y, weights), rows, other, of_chains, context)
     else:
-        law, of_process = _of_short_chains(
-            estimator, (X, y, weights), rows, other, generator, context
-        )
+        law = LeftOut.of(estimator.cells_, estimator._draws, X[other], y[other])
     beside = ProcessBeside(inputs.scaled(X), y[:, None], weights, rows, other, [law], of_process)
     ProcessBeside.agree([beside])
     return beside if beside.part() else None
 
 
-def _of_short_chains(estimator, data, rows, other, generator, context):
-    """Predictions of held-out rows by chains that know the others, and a generator."""
-    X, y, weights = data
+def _of_short_chains(estimator, data, rows, other, generators, context):
+    """Predictions of held-out rows by chains that know the others."""
+    (X, y, weights), (*of_chains, rng) = data, generators
     short = copy(estimator)
     for name, most in SHORT.items():
         setattr(short, name, min(getattr(estimator, name), most))
     short.cells = "additive"  # "auto" has other cells for fewer rows
-    *of_chains, rng, of_process = generator.spawn(short.n_chains + 2)
     held_out = context.subcontext(
         task_name="held-out rows",
         task_id=estimator.n_chains,
@@ -166,4 +164,4 @@ def _of_short_chains(estimator, data, rows, other, generator, context):
         found = sample_posterior(short, partition, prior, starts, short.n_warmup, told, held_out)
     held_out.call_on_fit_task_end(**told)
     vars(short).update(found)
-    return short._standardised_law(X[other]), of_process
+    return short._standardised_law(X[other])

@@ -46,7 +46,7 @@ from scipy.special import logsumexp
 from skbayesnn.predictive import linear_pool, moved
 from skbayesnn.training.held_out import HeldOut, best_move, expected_parts, log_chances
 from skbayesnn.training.neighbour_process import neighbour_processes
-from skbayesnn.training.normal_scores import NormalScores, heavy_columns, unchanged
+from skbayesnn.training.normal_scores import scores_of_heavy, unchanged
 from skbayesnn.training.process import processes
 
 KINDS = processes, neighbour_processes
@@ -124,8 +124,8 @@ class ProcessBeside:
 
     def __init__(self, X, targets, weights, rows, other, known, generator, kinds=None):
         self.taken, self.candidates = [[] for _ in known], [[] for _ in known]
-        heavy = heavy_columns(X, weights)
-        scalings = [NormalScores(X, weights, heavy), unchanged] if heavy.size else [unchanged]
+        scores = scores_of_heavy(X, weights)
+        scalings = [scores] if scores is unchanged else [scores, unchanged]
         for t, (column, network) in enumerate(zip(targets.T, known, strict=True)):
             judged = network.logpdf(column[other]), network.mean()
             if not np.isfinite(judged[0]).all():

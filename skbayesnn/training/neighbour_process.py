@@ -61,8 +61,10 @@ def merged(X, targets, weights):
     return (rows[:, :-1].copy(), rows[:, -1].copy(), np.bincount(number, weights)), number
 
 
-class NeighbourProcess(FittedProcess):
-    """A Gaussian process with Matérn covariance that is given the nearest rows.
+class NearFunction(FittedProcess):
+    """A function with Matérn covariance, as the nearest rows tell it.
+
+    It has no law of the noise, so that only its moments are of use.
 
     Parameters
     ----------
@@ -72,42 +74,28 @@ class NeighbourProcess(FittedProcess):
     weights : ndarray of shape (n,)
         How many rows each row stands for.
     generator : numpy.random.Generator
-        Chooses the rows that settings and noise are learned from.
+        Chooses the rows that settings are learned from.
     scaling : callable, optional
-        Replaces inputs by those that the process is one of; by default they are unchanged.
+        Replaces inputs by those that the function is one of; by default they are unchanged.
 
     Attributes
     ----------
     smoothness : {0.5, 1.5, 2.5}
-    noise_variance : float
-        Of predictions, if the noise is Gaussian. Heavy tails make it larger than that of the rows
-        that are near, which ``settings`` have.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.uniform(-1, 1, size=(300, 1))
-    >>> process = NeighbourProcess(X, np.sign(X[:, 0]), np.ones(300), rng)
-    >>> process.smoothness
-    0.5
-    >>> process(np.array([[-0.5], [0.5]])).mean().round(1)
-    array([-1.,  1.])
+    location, scale, settings, data, known
+        As :class:`~skbayesnn.training.process.FittedProcess` has them.
     """
 
     def __init__(self, X, targets, weights, generator, scaling=unchanged):
         self.location, self.scale = map(float, location_and_scale(targets, "y", weights))
-        self.inputs, self.scaling, self.law = slice(None), scaling, None
-        self.many_rows = len(X) >= MANY_ROWS
+        self.inputs, self.scaling = slice(None), scaling
         self.give(X, targets, weights, generator)
-        steps = OF_MANY if len(X) >= OFTEN else OF_FEW
+        n = len(self.data[0])
+        steps = OF_MANY if n >= OFTEN else OF_FEW
         self._race(steps, generator)
-        n_rows = int(np.clip(len(self.data[0]) // 10, *SEARCH_ROWS))
         for _ in range(steps.rounds):
-            some = self._some(n_rows, generator)
+            some = self._some(int(np.clip(n // 10, *SEARCH_ROWS)), generator)
             self.settings, _ = search(self._process(), some, SEARCH_NEAR, steps.steps)
             self.known = None
-        self._learn_noise(generator)
 
     def _some(self, most, generator):
         return np.sort(generator.permutation(len(self.data[0]))[:most])
@@ -122,17 +110,6 @@ class NeighbourProcess(FittedProcess):
             settings, loss = search(rows, some, RACE_NEAR, steps.race)
             found.append((loss, smoothness, settings))
         _, self.smoothness, self.settings = min(found, key=lambda each: each[0])
-
-    def _learn_noise(self, generator):
-        some, known = self._some(LAW_ROWS, generator), self._process()
-        X, targets, weights = (part[some] for part in self.data)
-        means, variances = known.predict(X, own=some)
-        at = self._noise_inputs(X, variances)
-        self.law, _, variance = choose_law(at, targets, means, variances, weights)
-        self.noise_variance = max(variance, JITTER * np.exp(self.settings[-2]))
-
-    def _noise_inputs(self, X, variances):
-        return np.column_stack([X, np.log(variances + LEAST_VARIANCE)]) if self.many_rows else X
 
     def give(self, X, targets, weights, generator):
         """Condition on these rows, with the settings as they are; parameters as at the start."""
@@ -155,6 +132,49 @@ class NeighbourProcess(FittedProcess):
         if self.known is None:
             self.known = NearRows(self.settings, self.smoothness, *self.data)
         return self.known
+
+
+class NeighbourProcess(NearFunction):
+    """A Gaussian process with Matérn covariance that is given the nearest rows.
+
+    Parameters
+    ----------
+    X, targets, weights, generator, scaling
+        See :class:`NearFunction`; the noise is learned from some of the rows, too.
+
+    Attributes
+    ----------
+    smoothness : {0.5, 1.5, 2.5}
+    many_rows : bool
+        Whether the noise may depend on the variance of the function.
+    noise_variance : float
+        Of predictions, if the noise is Gaussian. Heavy tails make it larger than that of the rows
+        that are near, which ``settings`` have.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, size=(300, 1))
+    >>> process = NeighbourProcess(X, np.sign(X[:, 0]), np.ones(300), rng)
+    >>> process.smoothness
+    0.5
+    >>> process(np.array([[-0.5], [0.5]])).mean().round(1)
+    array([-1.,  1.])
+    """
+
+    def __init__(self, X, targets, weights, generator, scaling=unchanged):
+        super().__init__(X, targets, weights, generator, scaling)
+        self.many_rows = len(self.data[0]) >= MANY_ROWS
+        some, known = self._some(LAW_ROWS, generator), self._process()
+        X, targets, weights = (part[some] for part in self.data)
+        means, variances = known.predict(X, own=some)
+        at = self._noise_inputs(X, variances)
+        self.law, _, variance = choose_law(at, targets, means, variances, weights)
+        self.noise_variance = max(variance, JITTER * np.exp(self.settings[-2]))
+
+    def _noise_inputs(self, X, variances):
+        return np.column_stack([X, np.log(variances + LEAST_VARIANCE)]) if self.many_rows else X
 
 
 def neighbour_processes(X, targets, weights, generator, scaling=unchanged):

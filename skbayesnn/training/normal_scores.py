@@ -90,3 +90,21 @@ class NormalScores:
             beyond = X[:, j] - np.clip(X[:, j], scores[0], scores[-1])
             out[:, j] = np.interp(X[:, j], scores, values) + beyond / slope
         return out
+
+
+def scores_of_heavy(X, weights):
+    """What replaces columns with heavy tails by scores; :func:`unchanged` where there are none.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Standardised.
+    weights : ndarray of shape (n_samples,)
+        How many rows each row stands for.
+
+    Returns
+    -------
+    scaling : NormalScores or function
+    """
+    heavy = heavy_columns(X, weights)
+    return NormalScores(X, weights, heavy) if heavy.size else unchanged

@@ -6,13 +6,17 @@ told what a Gaussian process given the nearest rows predicts
 For a row to train on, the process is not given this row, nor copies of it, as for a new row. The
 layers learn where these predictions are good, and what the noise around them looks like. Not in the
 paper.
+
+Inputs of rows to train on know the targets of held-out rows nearby, so that held-out rows may judge
+this network slightly too well. 90 % intervals covered 0.91 to 0.94 of power, kin8nm and protein
+(splits 0 and 1).
 """
 
 import numpy as np
 
 from skbayesnn._validation import location_and_scale
-from skbayesnn.training.neighbour_process import NeighbourProcess
-from skbayesnn.training.normal_scores import NormalScores, heavy_columns, unchanged
+from skbayesnn.training.neighbour_process import NearFunction
+from skbayesnn.training.normal_scores import scores_of_heavy
 
 LEAST_VARIANCE = 1e-4
 """Added to the variance, in units of that of the target, before the logarithm is taken."""
@@ -38,10 +42,9 @@ class NearInputs:
     """
 
     def __init__(self, X, targets, weights, generator):
-        heavy = heavy_columns(X, weights)
-        scaling = NormalScores(X, weights, heavy) if heavy.size else unchanged
+        scaling = scores_of_heavy(X, weights)
         self.processes = [
-            NeighbourProcess(X, column, weights, generator, scaling) for column in targets.T
+            NearFunction(X, column, weights, generator, scaling) for column in targets.T
         ]
         raw = self._columns([each.moments_left_out() for each in self.processes])
         self.location, self.scale = location_and_scale(raw, "X", weights)
