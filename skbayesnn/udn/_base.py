@@ -99,19 +99,18 @@ class UnboundedDepthMixin:
         elif self.normalize_X:
             self._X_map = TableScales(X, weights)
 
-    def _scaled(self, X, of_fit=None):
+    def _scaled(self, X, near=None):
         """Inputs as the network is given them: they level off beyond the rows.
 
-        ``of_fit`` has the numbers of those rows of the fit that X are, if they are any.
+        ``near`` has what the nearest rows say, where X are among these rows themselves.
         """
         Z = X if self._X_map is None else self._X_map(X)
         Z = waves(Z) if self._X_waves else Z
         Z = Z if np.all(self._X_relevance == 1) else Z * self._X_relevance
         if self._near is None:
             return Z
-        if of_fit is not None:
-            return np.hstack([Z, self._near.of_rows[of_fit]])
-        return np.hstack([Z, self._near(self._X_map.standardised(X))])
+        near = self._near(self._X_map.standardised(X)) if near is None else near
+        return np.hstack([Z, near])
 
     def _number_of_networks(self, n_rows):
         """How many are pooled: "auto" takes more for few rows."""
@@ -232,16 +231,15 @@ class UnboundedDepthMixin:
         if holding:
             self._calibrate(*inference.held_out)
             if self._has_told(*X.shape) and not record.stopped_by_callback:
-                near = NearInputs(self._X_map.standardised(X), scaled_targets, weights, self._split)
-                told = self._new_told(near, targets.shape[1])
-                data = told._scaled(X, slice(None)), scaled_targets, weights
-                learned.append((told, told._learn(data, rows, other, settings, tasks, workers)[1]))
-                self._weigh_told(X, targets, weights, other)
+                data = X, scaled_targets, weights
+                learned.append(self._learn_told(data, rows, other, settings, tasks, workers))
+                self._weigh_told(X[other], targets[other], weights[other])
             self._set_beside(X, targets, weights, rows, other)
         stopped = any(record.stopped_by_callback for _, record in learned)
         for member, record in learned:
+            near = member._take_in_near(X, scaled_targets, weights)
             if holding and self.refit and not stopped:
-                data = member._scaled(X, slice(None)), scaled_targets, weights
+                data = member._scaled(X, near), scaled_targets, weights
                 member._keep_before_refit(len(X))
                 stopped = member._refit(data, record, tasks, workers).stopped_by_callback
         return not stopped
@@ -259,15 +257,30 @@ class UnboundedDepthMixin:
         """Whether a second network is told what the nearest rows say."""
         return False
 
-    def _new_told(self, near, n_targets):
-        """A second network at its start, which has these inputs as well, without any part yet."""
-        told = copy(self)
+    def _learn_told(self, data, rows, other, settings, tasks, workers):
+        """Train a second network, which has what the nearest rows to train on say as inputs.
+
+        It has no part in the prediction yet. Returns it and the record of its training.
+        """
+        X, targets, weights = data
+        standardised = self._X_map.standardised(X[rows])
+        near = NearInputs(standardised, targets[rows], weights[rows], self._split)
+        told, architecture = copy(self), self._network.architecture
         told._near, told._others = near, []
-        architecture = self._network.architecture
         shape = (architecture.input_shape[0] + near.of_rows.shape[1],)
         told._new_network(replace(architecture, input_shape=shape), self._network.generator)
-        self._told, self._told_parts = told, np.zeros(n_targets)
-        return told
+        self._told, self._told_parts = told, np.zeros(targets.shape[1])
+        Z = np.empty((len(X), *shape))
+        Z[rows], Z[other] = told._scaled(X[rows], near.of_rows), told._scaled(X[other])
+        _, record = told._learn((Z, targets, weights), rows, other, settings, tasks, workers)
+        return told, record
+
+    def _take_in_near(self, X, targets, weights):
+        """Give held-out rows, too, to what the network is told, and return that of all rows."""
+        if self._near is None:
+            return None
+        self._near.give(self._X_map.standardised(X), targets, weights, self._split)
+        return self._near.of_rows
 
     def _keep_before_refit(self, n_rows):
         """The network as it is now may share in the prediction."""

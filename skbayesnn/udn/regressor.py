@@ -415,14 +415,12 @@ class UDNRegressor(
         usual = self._network.architecture.fused and self.normalize_X and self.gaussian_process
         return usual and n_rows >= MANY_ROWS and 1 < n_inputs <= MANY_INPUTS
 
-    def _weigh_told(self, X, targets, weights, other):
-        """The part of the second network, by the held-out rows."""
-        known, told = (
-            each._mixtures_of_network(each._scaled(X[other], other)) for each in (self, self._told)
-        )
+    def _weigh_told(self, X, targets, weights):
+        """The part of the second network, by held-out rows."""
+        known, told = (each._mixtures_of_network(each._scaled(X)) for each in (self, self._told))
         parts = [
-            expected_parts(log_chances([a.logpdf(y), b.logpdf(y)], weights[other]), 2)[0]
-            for a, b, y in zip(known, told, targets[other].T, strict=True)
+            expected_parts(log_chances([a.logpdf(y), b.logpdf(y)], weights), 2)[0]
+            for a, b, y in zip(known, told, targets.T, strict=True)
         ]
         self._told_parts = np.array(parts)
 
@@ -435,7 +433,7 @@ class UDNRegressor(
     def _set_beside(self, X, targets, weights, rows, other):
         if not self.gaussian_process or self._X_map is None or self._sees_images:
             return
-        standardised, known = self._X_map.standardised(X), self._own_mixtures(X[other], other)
+        standardised, known = self._X_map.standardised(X), self._own_mixtures(X[other])
         self._process = ProcessBeside(
             standardised, targets, weights, rows, other, known, self._split
         )
@@ -605,23 +603,20 @@ class UDNRegressor(
         ]
         return mixtures[0] if self._y_ndim == 1 else mixtures
 
-    def _own_mixtures(self, X, of_fit=None):
-        """Predictive distributions of this estimator's own networks, one a target.
-
-        ``of_fit`` has the numbers of those rows of the fit that X are.
-        """
-        known = self._with_before(X, of_fit)
+    def _own_mixtures(self, X):
+        """Predictive distributions of this estimator's own networks, one a target."""
+        known = self._with_before(X)
         if self._told is None:
             return known
-        told = self._told._with_before(X, of_fit)
+        told = self._told._with_before(X)
         return [
             linear_pool([a, b], [1.0 - part, part]) if part else a
             for a, b, part in zip(known, told, self._told_parts, strict=True)
         ]
 
-    def _with_before(self, X, of_fit):
+    def _with_before(self, X):
         """Those of one network, and of the same before its refit."""
-        X = self._scaled(X, of_fit)
+        X = self._scaled(X)
         now = self._mixtures_of_network(X)
         if self._before is None:
             return now
