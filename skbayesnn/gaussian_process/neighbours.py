@@ -18,6 +18,8 @@ its variance given the others is v = 1 / a_last and its residual is r = b_last /
 differentials are dv = v² a'(dK)a and dr = v (r a − b)'(dK)a.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.optimize import minimize
 from scipy.spatial import cKDTree
@@ -40,6 +42,8 @@ NEAR, EARLIER = 80, 20
 """Rows that a prediction is conditioned on, and earlier points that a drawn function is."""
 AT_ONCE = 100
 """Blocks that are solved at once."""
+NOTHING = 1e-20
+"""Weight in place of zero: the noise of such a row is so large that it says nothing."""
 TREE_INPUTS = 12
 """Inputs, those with the shortest length scales, by which near rows are looked for: a tree gains
 nothing with many more."""
@@ -145,6 +149,30 @@ class Blocks:
         return -(counts @ logs), -np.concatenate([by_scales, [whole - by_noise, by_noise]])
 
 
+class LeftOut(NamedTuple):
+    """Targets that are left out, and what is known where they are without them.
+
+    Attributes
+    ----------
+    rows : ndarray of int of shape (m,)
+        Numbers of the rows of :class:`NearRows` that they are a part of.
+    targets, weights : ndarray of shape (m,)
+        Their own, and how many rows each stands for.
+    rest_targets, rest_weights : ndarray of shape (m,)
+        Of what is left of the row; a weight of zero if nothing is.
+    """
+
+    rows: np.ndarray
+    targets: np.ndarray
+    weights: np.ndarray
+    rest_targets: np.ndarray
+    rest_weights: np.ndarray
+
+    def some(self, which):
+        """Those with these numbers, or of this slice."""
+        return LeftOut(*(part[which] for part in self))
+
+
 class NearRows:
     """Rows among which the nearest are found, in units of the length scales.
 
@@ -154,6 +182,8 @@ class NearRows:
         As :class:`Blocks` has them.
     smoothness : {0.5, 1.5, 2.5}
     X : ndarray of shape (n, n_inputs)
+        Rows with the same inputs are best given as one, with the mean of their targets and the sum
+        of their weights: nothing is lost, and others are near as well.
     targets, weights : ndarray of shape (n,)
     """
 
@@ -166,26 +196,17 @@ class NearRows:
     def _placed(self, X):
         return (X * np.exp(-self.settings[:-2]))[:, self.inputs]
 
-    def nearest(self, X, n_near, own=None):
-        """Numbers of the nearest rows, the nearest last; (len(X), n_near) or fewer.
+    def whole(self, some):
+        """All that is known of rows with these numbers, as what is left out."""
+        nothing = np.zeros(len(some))
+        return LeftOut(some, self.targets[some], self.weights[some], nothing, nothing)
 
-        Parameters
-        ----------
-        X : ndarray of shape (m, n_inputs)
-        n_near : int
-        own : ndarray of shape (m,), optional
-            Numbers of rows that X are, and that are not to be found.
-        """
-        number = min(n_near + (own is not None), len(self.X))
-        found = self.tree.query(self._placed(X), k=number)[1].reshape(len(X), number)
-        if own is not None:
-            is_own = found == own[:, None]
-            # Of more equal rows than are looked for, another one is left out.
-            is_own[~is_own.any(axis=1), -1] = True
-            found = found[~is_own].reshape(len(X), number - 1)
-        return found[:, ::-1]
+    def nearest(self, X, n_near):
+        """Numbers of the nearest rows, the nearest last; (len(X), n_near) or fewer."""
+        number = min(n_near, len(self.X))
+        return self.tree.query(self._placed(X), k=number)[1].reshape(len(X), number)[:, ::-1]
 
-    def members(self, X, near, targets):
+    def members(self, X, near, targets, out=None):
         """Points, targets and weights of blocks that end with these points.
 
         Parameters
@@ -195,37 +216,46 @@ class NearRows:
             Numbers of the rows before them.
         targets : ndarray of shape (m,)
             Of the points.
+        out : LeftOut, optional
+            Of the rows that X are.
 
         Returns
         -------
         points : ndarray of shape (m, n_near + 1, n_inputs)
         targets, weights : ndarray of shape (m, n_near + 1)
         """
+        known, weights = self.targets[near], self.weights[near]
+        if out is not None:
+            own = near == out.rows[:, None]
+            known = np.where(own, out.rest_targets[:, None], known)
+            rest = np.maximum(out.rest_weights, NOTHING)
+            weights = np.where(own, rest[:, None], weights)
         return (
             np.concatenate([self.X[near], X[:, None]], axis=1),
-            np.column_stack([self.targets[near], targets]),
-            np.column_stack([self.weights[near], np.ones(len(X))]),
+            np.column_stack([known, targets]),
+            np.column_stack([weights, np.ones(len(X))]),
         )
 
-    def predict(self, X, own=None):
+    def predict(self, X, out=None):
         """Mean and variance of the function at points.
 
         Parameters
         ----------
         X : ndarray of shape (m, n_inputs)
-        own : ndarray of shape (m,), optional
-            Numbers of rows that X are, each of which is left out.
+        out : LeftOut, optional
+            What is left out of the rows that X are.
 
         Returns
         -------
         means, variances : ndarray of shape (m,)
         """
         means, variances = np.empty((2, len(X)))
-        near = self.nearest(X, NEAR, own)
+        near = self.nearest(X, NEAR + (out is not None))
         noise = np.exp(self.settings[-1]) + JITTER * np.exp(self.settings[-2])
         for begin in range(0, len(X), AT_ONCE):
             part = slice(begin, begin + AT_ONCE)
-            members = self.members(X[part], near[part], np.zeros(len(near[part])))
+            now = None if out is None else out.some(part)
+            members = self.members(X[part], near[part], np.zeros(len(near[part])), now)
             blocks = Blocks(self.settings, self.smoothness, *members)
             means[part] = -blocks.residuals
             variances[part] = np.maximum(blocks.variances - noise, 0.0)
@@ -272,16 +302,16 @@ class NearRows:
         return means, variances, gaps
 
 
-def search(rows, some, n_near, max_iter):
+def search(rows, out, n_near, max_iter):
     """The most probable settings, by L-BFGS, for the nearest rows of the present ones.
 
     Parameters
     ----------
     rows : NearRows
         With the settings to start from.
-    some : ndarray of int
-        Numbers of the rows that are predicted by others. The prior counts as much as it would if
-        these were a part of all rows.
+    out : LeftOut
+        Targets that are predicted by others. The prior counts as much as it would if these were a
+        part of all.
     n_near : int
         How many rows predict one.
     max_iter : int
@@ -292,12 +322,12 @@ def search(rows, some, n_near, max_iter):
     loss : float
         Minus the log posterior density of a row, but for a constant.
     """
-    counts, n_inputs = rows.weights[some] / rows.weights[some].sum(), rows.X.shape[1]
-    near, parts = rows.nearest(rows.X[some], n_near, some), []
-    for begin in range(0, len(some), AT_ONCE):
+    counts, n_inputs, X = out.weights / out.weights.sum(), rows.X.shape[1], rows.X[out.rows]
+    near, parts = rows.nearest(X, n_near + 1), []
+    for begin in range(0, len(X), AT_ONCE):
         part = slice(begin, begin + AT_ONCE)
-        own = some[part]
-        parts.append((counts[part], rows.members(rows.X[own], near[part], rows.targets[own])))
+        own = out.some(part)
+        parts.append((counts[part], rows.members(X[part], near[part], own.targets, own)))
     whole = rows.weights.sum()
 
     def penalised(settings):

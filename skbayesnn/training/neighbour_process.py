@@ -14,11 +14,13 @@ from skbayesnn.gaussian_process.learned_noise import choose_law
 from skbayesnn.gaussian_process.neighbours import (
     JITTER,
     SMOOTHNESS,
+    LeftOut,
     NearRows,
     search,
 )
 from skbayesnn.training.normal_scores import unchanged
 from skbayesnn.training.process import FittedProcess
+from skbayesnn.training.rows import MOST_COPIES, has_few_values
 
 
 class Steps(NamedTuple):
@@ -55,10 +57,41 @@ LEAST_VARIANCE = 1e-6
 
 
 def merged(X, targets, weights):
-    """Rows that differ in inputs or target, with all their weight, and the number of each row."""
-    rows, number = np.unique(np.column_stack([X, targets]), axis=0, return_inverse=True)
-    number = number.ravel()
-    return (rows[:, :-1].copy(), rows[:, -1].copy(), np.bincount(number, weights)), number
+    """Rows with the same inputs as one, and the targets of each, to be left out.
+
+    Where all targets of equal inputs are equal, they are copies, and all of them are left out at
+    once, as :func:`skbayesnn.training.rows.copies` keeps them together. Of others, one row is.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_inputs)
+    targets, weights : ndarray of shape (n,)
+
+    Returns
+    -------
+    X : ndarray of shape (n_merged, n_inputs)
+    targets, weights : ndarray of shape (n_merged,)
+        Mean of the targets and sum of the weights.
+    out : LeftOut
+        One for each pair of inputs and target that differs from others.
+    number : ndarray of int of shape (n,)
+        Of the merged row that each row is a part of.
+    """
+    pairs, of_pairs = np.unique(np.column_stack([X, targets]), axis=0, return_inverse=True)
+    own, counts = pairs[:, -1], np.bincount(of_pairs.ravel(), weights)
+    X, rows = np.unique(pairs[:, :-1], axis=0, return_inverse=True)
+    rows = rows.ravel()
+    totals, first = np.bincount(rows, counts), np.unique(rows, return_index=True)[1]
+    # From the first target of each on: where all are equal, the mean has no rounding error.
+    means = own[first] + np.bincount(rows, counts * (own - own[first][rows])) / totals
+    alone = np.bincount(rows)[rows] == 1
+    if has_few_values(X, totals.sum()):
+        alone &= counts <= MOST_COPIES
+    taken = np.where(alone, counts, np.minimum(counts, 1.0))
+    rest = np.where(alone, 0.0, totals[rows] - taken)
+    left = np.divide(taken * (means[rows] - own), rest, out=np.zeros(len(own)), where=rest > 0)
+    out = LeftOut(rows, own, counts, means[rows] + left, rest)
+    return X, means, totals, out, rows[of_pairs.ravel()]
 
 
 class NearFunction(FittedProcess):
@@ -83,13 +116,17 @@ class NearFunction(FittedProcess):
     smoothness : {0.5, 1.5, 2.5}
     location, scale, settings, data, known
         As :class:`~skbayesnn.training.process.FittedProcess` has them.
+    out : LeftOut
+        Targets of the data (:func:`merged`).
+    number : ndarray of int of shape (n,)
+        The row of the data that each given row is a part of.
     """
 
     def __init__(self, X, targets, weights, generator, scaling=unchanged):
         self.location, self.scale = map(float, location_and_scale(targets, "y", weights))
         self.inputs, self.scaling = slice(None), scaling
         self.give(X, targets, weights, generator)
-        n = len(self.data[0])
+        n = len(self.out.rows)
         steps = OF_MANY if n >= OFTEN else OF_FEW
         self._race(steps, generator)
         for _ in range(steps.rounds):
@@ -98,7 +135,7 @@ class NearFunction(FittedProcess):
             self.known = None
 
     def _some(self, most, generator):
-        return np.sort(generator.permutation(len(self.data[0]))[:most])
+        return self.out.some(np.sort(generator.permutation(len(self.out.rows))[:most]))
 
     def _race(self, steps, generator):
         """The smoothness that leads after a few steps."""
@@ -114,7 +151,7 @@ class NearFunction(FittedProcess):
     def give(self, X, targets, weights, generator):
         """Condition on these rows, with the settings as they are; parameters as at the start."""
         z = (targets - self.location) / self.scale
-        self.data, self.number = merged(self._inputs_of(X), z, weights)
+        *self.data, self.out, self.number = merged(self._inputs_of(X), z, weights)
         self.known = None
 
     def moments(self, X):
@@ -122,9 +159,9 @@ class NearFunction(FittedProcess):
         return self._process().predict(self._inputs_of(X))
 
     def moments_left_out(self):
-        """The same at the rows that it is given, each of which is left out, with its copies."""
+        """The same at the rows that it is given, each left out with all that have its inputs."""
         known = self._process()
-        moments = known.predict(known.X, own=np.arange(len(known.X)))
+        moments = known.predict(known.X, known.whole(np.arange(len(known.X))))
         return tuple(each[self.number] for each in moments)
 
     def _process(self):
@@ -165,12 +202,12 @@ class NeighbourProcess(NearFunction):
 
     def __init__(self, X, targets, weights, generator, scaling=unchanged):
         super().__init__(X, targets, weights, generator, scaling)
-        self.many_rows = len(self.data[0]) >= MANY_ROWS
-        some, known = self._some(LAW_ROWS, generator), self._process()
-        X, targets, weights = (part[some] for part in self.data)
-        means, variances = known.predict(X, own=some)
+        self.many_rows = len(self.out.rows) >= MANY_ROWS
+        out, known = self._some(LAW_ROWS, generator), self._process()
+        X = known.X[out.rows]
+        means, variances = known.predict(X, out)
         at = self._noise_inputs(X, variances)
-        self.law, _, variance = choose_law(at, targets, means, variances, weights)
+        self.law, _, variance = choose_law(at, out.targets, means, variances, out.weights)
         self.noise_variance = max(variance, JITTER * np.exp(self.settings[-2]))
 
     def _noise_inputs(self, X, variances):

@@ -58,13 +58,20 @@ def number_of_rows(total):
     return round(total) if abs(total - round(total)) < 1e-9 * total else float(total)
 
 
+def has_few_values(X, n_rows):
+    """Whether no input has more values than one for each ``MOST_COPIES`` + 1 of so many rows.
+
+    Such inputs, as those made of categories, have the same values in new rows.
+    """
+    return n_rows >= (MOST_COPIES + 1) * max(len(np.unique(each)) for each in X.T)
+
+
 def copies(X, targets):
     """Number of the group of each row: rows of equal inputs, where their targets are equal too.
 
     A copy among the rows to train on would tell a row that is held out. Where rows with the same
     inputs differ in their targets, each is a group of its own. So are more than ``MOST_COPIES``
-    equal rows if no input has more values than one for each so many rows: such inputs, as those
-    made of categories, have the same values in new rows.
+    equal rows if the inputs have few values (:func:`has_few_values`).
 
     Parameters
     ----------
@@ -85,7 +92,7 @@ def copies(X, targets):
     number = np.bincount(rows)[rows]
     equal = np.bincount(inputs)[inputs] == number
     many = number > MOST_COPIES
-    if many.any() and len(X) >= (MOST_COPIES + 1) * max(len(np.unique(each)) for each in X.T):
+    if many.any() and has_few_values(X, len(X)):
         equal &= ~many
     return np.unique(np.where(equal, inputs, len(X) + np.arange(len(X))), return_inverse=True)[1]
 

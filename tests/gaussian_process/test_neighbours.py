@@ -13,6 +13,7 @@ from skbayesnn.gaussian_process.neighbours import (
     JITTER,
     SMOOTHNESS,
     Blocks,
+    LeftOut,
     NearRows,
     matern,
     search,
@@ -71,12 +72,28 @@ def test_with_all_rows_near_it_is_the_whole_process(table, smoothness, rng):
 
 def test_a_row_is_left_out_of_its_own_prediction(table):
     X, y, weights = table
-    some = np.array([3, 17])
-    means, variances = NearRows(SETTINGS, 1.5, X, y, weights).predict(X[some], own=some)
+    some, known = np.array([3, 17]), NearRows(SETTINGS, 1.5, X, y, weights)
+    means, variances = known.predict(X[some], known.whole(some))
     for i, row in enumerate(some):
         others = [np.delete(part, row, axis=0) for part in table]
         expected = NearRows(SETTINGS, 1.5, *others).predict(X[[row]])
         np.testing.assert_allclose((means[i], variances[i]), np.ravel(expected), rtol=1e-8)
+
+
+def test_of_a_row_that_stands_for_several_a_part_can_be_left_out(table):
+    """The row 5 becomes two with the same inputs, and one of them is left out."""
+    X, y, weights = table
+    known = NearRows(SETTINGS, 1.5, X, y, weights)
+    out = LeftOut(np.array([5]), np.array([2.0]), np.ones(1), np.array([-0.3]), np.array([0.7]))
+    found = known.predict(X[[5]], out)
+    rest, left = y.copy(), weights.copy()
+    rest[5], left[5] = -0.3, 0.7
+    expected = NearRows(SETTINGS, 1.5, X, rest, left).predict(X[[5]])
+    np.testing.assert_allclose(found, expected, rtol=1e-7)
+    near = known.nearest(X[[5]], 8)
+    assert near[0, -1] == 5
+    blocks = Blocks(SETTINGS, 1.5, *known.members(X[[5]], near, out.targets, out))
+    assert blocks.residuals[0] != pytest.approx(2.0 - expected[0][0], abs=1e-3)  # few rows are near
 
 
 def test_near_rows_are_the_nearest_in_units_of_the_length_scales(table, rng):
@@ -85,27 +102,18 @@ def test_near_rows_are_the_nearest_in_units_of_the_length_scales(table, rng):
     new, scales = rng.normal(size=(6, 2)), np.exp(SETTINGS[:2])
     expected = np.argsort(cdist(new / scales, X / scales), axis=1)[:, :8]
     np.testing.assert_array_equal(known.nearest(new, 8), expected[:, ::-1])
-    own = np.arange(40)
-    found = known.nearest(X, 8, own=own)
-    assert not (found == own[:, None]).any()
-
-
-def test_of_equal_inputs_a_row_is_not_near_itself(rng):
-    X = np.repeat([[0.0, 0.0], [1.0, 1.0]], 30, axis=0)
-    known = NearRows(SETTINGS, 0.5, X, rng.normal(size=60), np.ones(60))
-    found = known.nearest(X, 8, own=np.arange(60))
-    assert found.shape == (60, 8)
-    assert not (found == np.arange(60)[:, None]).any()
 
 
 @pytest.mark.parametrize("smoothness", SMOOTHNESS)
 def test_the_loss_is_a_density_given_the_near_rows(table, smoothness):
     X, y, weights = table
     known = NearRows(SETTINGS, smoothness, X, y, weights)
-    near, counts = known.nearest(X[:3], 6, own=np.arange(3)), np.array([1.0, 2.0, 0.5])
-    blocks = Blocks(SETTINGS, smoothness, *known.members(X[:3], near, y[:3]))
+    near, counts = known.nearest(X[:3], 7), np.array([1.0, 2.0, 0.5])
+    np.testing.assert_array_equal(near[:, -1], [0, 1, 2])
+    out = known.whole(np.arange(3))
+    blocks = Blocks(SETTINGS, smoothness, *known.members(X[:3], near, y[:3], out))
     expected = 0.0
-    for row, others, count in zip(range(3), near, counts, strict=True):
+    for row, others, count in zip(range(3), near[:, :-1], counts, strict=True):
         C = covariance(X[others], X[others], smoothness) + np.diag(noise(weights[others]))
         pulls = np.linalg.solve(C, covariance(X[others], X[[row]], smoothness)[:, 0])
         left = covariance(X[others], X[[row]], smoothness)[:, 0] @ pulls
@@ -120,8 +128,9 @@ def test_the_loss_is_a_density_given_the_near_rows(table, smoothness):
 def test_the_gradient_is_that_of_the_loss(table, smoothness, rng):
     X, y, weights = table
     known = NearRows(SETTINGS, smoothness, X, y, weights)
-    near, counts = known.nearest(X[:20], 10, own=np.arange(20)), rng.uniform(size=20)
-    members = known.members(X[:20], near, y[:20])
+    out = known.whole(np.arange(20))
+    near, counts = known.nearest(X[:20], 11), rng.uniform(size=20)
+    members = known.members(X[:20], near, y[:20], out)
 
     def loss(settings):
         return Blocks(settings, smoothness, *members).loss_and_gradient(counts)
@@ -134,10 +143,11 @@ def test_the_gradient_is_that_of_the_loss(table, smoothness, rng):
 def test_blocks_are_solved_in_parts_with_the_same_results(table, monkeypatch):
     X, y, weights = table
     known = NearRows(SETTINGS, 1.5, X, y, weights)
-    whole, found = known.predict(X), search(known, np.arange(40), 10, 5)
+    out = known.whole(np.arange(40))
+    whole, found = known.predict(X), search(known, out, 10, 5)
     monkeypatch.setattr(module, "AT_ONCE", 7)
     np.testing.assert_allclose(known.predict(X), whole, rtol=1e-9)
-    np.testing.assert_allclose(search(known, np.arange(40), 10, 5)[0], found[0], rtol=1e-4)
+    np.testing.assert_allclose(search(known, out, 10, 5)[0], found[0], rtol=1e-4)
 
 
 def test_draws_have_the_joint_distribution_of_the_process(table):
@@ -169,10 +179,11 @@ def test_settings_are_found_again():
     y = np.linalg.cholesky(C) @ rng.standard_normal(600)
     y += np.exp(0.5 * SETTINGS[3]) * rng.standard_normal(600)
     start = np.array([1.0, 1.0, 0.0, 0.0])
-    found, _ = search(NearRows(start, 0.5, X, y, np.ones(600)), np.arange(600), 30, 60)
-    rows = NearRows(found, 0.5, X, y, np.ones(600))
     known = NearRows(SETTINGS, 0.5, X, y, np.ones(600))
-    errors = [np.mean((y - each.predict(X, own=np.arange(600))[0]) ** 2) for each in (rows, known)]
+    out = known.whole(np.arange(600))
+    found, _ = search(NearRows(start, 0.5, X, y, np.ones(600)), out, 30, 60)
+    rows = NearRows(found, 0.5, X, y, np.ones(600))
+    errors = [np.mean((y - each.predict(X, out)[0]) ** 2) for each in (rows, known)]
     assert errors[0] < 1.02 * errors[1]
     # Height and length scales of rough functions are known by their ratio alone.
     np.testing.assert_allclose(found[2] - found[:2], SETTINGS[2] - SETTINGS[:2], atol=0.5)

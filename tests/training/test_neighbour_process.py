@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
+from skbayesnn.gaussian_process.neighbours import NearRows
 from skbayesnn.training import neighbour_process as module
 from skbayesnn.training.beside import ProcessBeside
-from skbayesnn.training.neighbour_process import NeighbourProcess, neighbour_processes
+from skbayesnn.training.neighbour_process import NeighbourProcess, merged, neighbour_processes
 
 
 def fitted(X, y, weights=None, seed=0):
@@ -46,6 +47,59 @@ def test_weights_are_copies_in_any_order():
     np.testing.assert_allclose(one.settings, other.settings, rtol=1e-6)
     np.testing.assert_allclose(one(X).mean(), other(X).mean(), rtol=1e-6)
     np.testing.assert_allclose(one(X).std(), other(X).std(), rtol=1e-6)
+
+
+def test_equal_inputs_are_one_row_with_the_mean_of_their_targets():
+    """Nothing is lost: the process given all rows is the same. 80 rows at 20 places."""
+    rng = np.random.default_rng(11)
+    X = rng.normal(size=(20, 2))[rng.integers(0, 20, size=80)]
+    y, weights = np.round(rng.normal(size=80), 1), rng.integers(1, 4, size=80).astype(float)
+    *data, _, number = merged(X, y, weights)
+    assert len(data[0]) == 20
+    np.testing.assert_array_equal(data[0][number], X)
+    settings, new = np.array([0.1, -0.2, 0.3, -1.0]), rng.normal(size=(5, 2))
+    found = NearRows(settings, 1.5, *data).predict(new)
+    expected = NearRows(settings, 1.5, X, y, weights).predict(new)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_one_of_several_rows_with_equal_inputs_is_left_out():
+    """By hand: all rows but one. The last two are copies, and left out together."""
+    X = np.array([[0.0], [0.0], [0.0], [1.0], [2.0], [2.0]])
+    y, settings = np.array([1.0, 1.0, 3.0, 0.5, 7.0, 7.0]), np.array([0.0, 0.0, -1.0])
+    *data, out, number = merged(X, y, np.ones(6))
+    np.testing.assert_array_equal(number, [0, 0, 0, 1, 2, 2])
+    np.testing.assert_array_equal(out.targets, [1.0, 3.0, 0.5, 7.0])
+    np.testing.assert_array_equal(out.weights, [2.0, 1.0, 1.0, 2.0])
+    means, variances = NearRows(settings, 0.5, *data).predict(data[0][out.rows], out)
+    for i, gone in enumerate([[0], [2], [3], [4, 5]]):
+        X_rest, y_rest = np.delete(X, gone, axis=0), np.delete(y, gone)
+        known = NearRows(settings, 0.5, X_rest, y_rest, np.ones(len(y_rest)))
+        mean, variance = known.predict(X[gone[:1]])
+        np.testing.assert_allclose([means[i], variances[i]], [mean[0], variance[0]], rtol=1e-6)
+
+
+def test_many_equal_rows_are_no_copies_where_inputs_have_few_values():
+    X, y = np.repeat([[0.0], [1.0]], 5, axis=0), np.repeat([2.0, 3.0], 5)
+    _, _, _, out, _ = merged(X, y, np.ones(10))
+    np.testing.assert_array_equal(out.rest_weights, [4.0, 4.0])
+    np.testing.assert_array_equal(out.rest_targets, [2.0, 3.0])
+    _, _, _, out, _ = merged(X[:9], y[:9], np.ones(9))
+    np.testing.assert_array_equal(out.rest_weights, [0.0, 0.0])
+
+
+def test_noise_of_places_with_many_rows_is_found():
+    """100 places with ten rows each, noise with a deviation of 0.5 that is rounded to 0.5."""
+    rng = np.random.default_rng(12)
+    places, f = rng.normal(size=(100, 3)), rng.normal(size=100)
+    at = np.repeat(np.arange(100), 12)
+    y = np.round(2 * (f[at] + 0.5 * rng.normal(size=1200))) / 2
+    known = np.arange(1200) % 12 < 10
+    law = fitted(places[at[known]], y[known])(places[at[~known]])
+    # Noise, rounding and what ten rows do not tell.
+    expected = np.sqrt((0.25 + 0.25 / 12) * 1.1)
+    assert np.mean(law.std()) == pytest.approx(expected, rel=0.06)
+    assert np.sqrt(np.mean((y[~known] - law.mean()) ** 2)) < 1.1 * expected
 
 
 def test_heavy_tails_and_units_of_the_target():
@@ -93,9 +147,9 @@ def test_near_rows_are_looked_for_more_often_in_large_tables(monkeypatch):
     monkeypatch.setattr(module, "OFTEN", 200)
     look_for = module.search
 
-    def counted(rows, some, near, steps):
-        seen.append((len(some), steps))
-        return look_for(rows, some, near, steps)
+    def counted(rows, out, near, steps):
+        seen.append((len(out.rows), steps))
+        return look_for(rows, out, near, steps)
 
     monkeypatch.setattr(module, "search", counted)
     fitted(X[1:], X[1:, 0])
