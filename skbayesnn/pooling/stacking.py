@@ -57,6 +57,14 @@ from skbayesnn.training.members import report_warnings, weight_keyword
 _LEAST_WEIGHT = 0.01
 """Members with a smaller weight are dropped, so that predictions stay fast."""
 
+_FEW_FITS = 2
+"""Fits to folds, in all, up to which the fits to all rows do not wait for the weights. Two cores
+would be idle, and few members are left out."""
+
+
+def _call(function, *arguments):
+    return function(*arguments)
+
 
 class StackingDistributionRegressor(
     CallbackSupportMixin, LinearPoolMixin, MetaEstimatorMixin, RegressorMixin, _BaseComposition
@@ -289,16 +297,17 @@ class StackingDistributionRegressor(
 
         root = self._init_callback_context(max_subtasks=2)
         root.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        folds = self._fit_to_folds(members, splits, X, y, weights, root)
+        all_rows = (take_rows(X, rows), y[rows], take_rows(weights, rows)) if self.refit else None
+        folds, done = self._fit_to_folds(members, splits, X, y, weights, all_rows, root)
         said = [[fold.said for fold in of_member] for of_member in folds]
         self.failures_ = {}
         used = self._leave_out(self._judge(folds, tests, y, weights), range(len(members)))
         used = self._weigh(used, folds, tests, X, y, weights)
         fitted, spread = {}, None
         if self.refit:
-            all_rows = take_rows(X, rows), y[rows], take_rows(weights, rows)
-            done = self._fit_to_all(members, used, folds, all_rows, root)
-            for k, (fitted[k], complaints) in done.items():
+            done = done or self._fit_to_all(members, used, folds, all_rows, root)
+            for k in used:
+                fitted[k], complaints = done[k]
                 said[k].append(complaints)
             failed = {k: fit for k, fit in fitted.items() if isinstance(fit, Exception)}
             if failed:
@@ -335,19 +344,33 @@ class StackingDistributionRegressor(
         location_and_scale(y[rows], "y", given)  # refuses what no density can be computed of
         return y, rows, weights
 
-    def _fit_to_folds(self, members, splits, X, y, weights, root):
-        """What each member predicts for the test rows of each fold, a list for each member."""
+    def _fit_to_folds(self, members, splits, X, y, weights, all_rows, root):
+        """Fit the members to the folds and, if these fits are few, to all rows at the same time.
+
+        Returns
+        -------
+        folds : list of list of FoldPrediction
+            What each member predicts for the test rows of each fold.
+        done : dict
+            As :meth:`_fit_to_all` returns it, of all members; empty if they are still to be fitted.
+        """
         pairs = [(k, split) for k in range(len(members)) for split in splits]
         contexts = self._subtasks(root, "out of fold", len(pairs))
         keep, n = not self.refit, len(splits)
         tasks = [
-            (clone(members[k]), X, y, weights, *split, keep, context, self)
+            (predict_fold, clone(members[k]), X, y, weights, *split, keep, context, self)
             for (k, split), context in zip(pairs, contexts, strict=True)
         ]
         expected = EXPECTED_COSTS if self.estimators is None else {}
         costs = [expected.get(self.names_[k], 0.0) for k, _ in pairs]
-        results = run_longest_first(predict_fold, tasks, costs, self.n_jobs)
-        return [results[begin : begin + n] for begin in range(0, len(results), n)]
+        if self.refit and len(pairs) <= _FEW_FITS:
+            every = range(len(members))
+            tasks += self._tasks_of_all_rows(members, every, all_rows, root)
+            costs += [expected.get(self.names_[k], 0.0) for k in every]
+        results = run_longest_first(_call, tasks, costs, self.n_jobs)
+        of_folds, whole = results[: len(pairs)], results[len(pairs) :]
+        folds = [of_folds[begin : begin + n] for begin in range(0, len(of_folds), n)]
+        return folds, dict(enumerate(whole))
 
     def _judge(self, folds, tests, y, weights):
         """Set the log densities of all members, and return the errors of those that have none."""
@@ -359,15 +382,19 @@ class StackingDistributionRegressor(
                 failed[k] = error
         return failed
 
-    def _fit_to_all(self, members, used, folds, rows, root):
+    def _fit_to_all(self, members, used, folds, all_rows, root):
         """Each of these members fitted to all rows, or its error, and what it warned of."""
-        contexts = self._subtasks(root, "all rows", len(used))
-        tasks = [
-            (members[k], *rows, context, self) for k, context in zip(used, contexts, strict=True)
-        ]
+        tasks = self._tasks_of_all_rows(members, used, all_rows, root)
         costs = [sum(fold.seconds for fold in folds[k]) for k in used]
-        results = run_longest_first(fit_to_all, tasks, costs, self.n_jobs)
+        results = run_longest_first(_call, tasks, costs, self.n_jobs)
         return dict(zip(used, results, strict=True))
+
+    def _tasks_of_all_rows(self, members, used, all_rows, root):
+        contexts = self._subtasks(root, "all rows", len(used))
+        return [
+            (fit_to_all, members[k], *all_rows, context, self)
+            for k, context in zip(used, contexts, strict=True)
+        ]
 
     def _validated(self, X, y):
         """The table as the members take it, and the targets; what X holds the members check."""

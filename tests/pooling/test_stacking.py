@@ -22,7 +22,7 @@ from sklearn.ensemble import (
 )
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 from sklearn.linear_model import BayesianRidge, LinearRegression, LogisticRegression, Ridge
-from sklearn.model_selection import GridSearchCV, KFold, cross_validate
+from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit, cross_validate
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -30,6 +30,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skbayesnn import StackingDistributionRegressor
 from skbayesnn.metrics import crps_scorer, log_predictive_density_scorer
+from skbayesnn.pooling import stacking as module
 from skbayesnn.pooling.copies import distinct_rows
 from skbayesnn.pooling.default_members import default_members, default_splitter
 from skbayesnn.pooling.laws import kind_of
@@ -316,6 +317,28 @@ def test_the_same_result_from_any_number_of_cores():
         np.testing.assert_array_equal(other.predict(X), one.predict(X))
         np.testing.assert_array_equal(other.predict_interval(X), one.predict_interval(X))
         np.testing.assert_array_equal(other.sample_y(X, 3), one.sample_y(X, 3))
+
+
+def test_few_fits_to_folds_and_those_to_all_rows_are_sent_out_together(monkeypatch):
+    """The result is the same; a member that is left out has been fitted in vain."""
+    X, y = data()
+    members, split = [*LINES[:1], ("mean", Mean())], ShuffleSplit(1, test_size=0.2, random_state=0)
+    models, passes, send = [], [], module.run_longest_first
+
+    def counted(function, tasks, costs, n_jobs):
+        passes.append(len(tasks))
+        return send(function, tasks, costs, n_jobs)
+
+    monkeypatch.setattr(module, "run_longest_first", counted)
+    for few in (2, 1):
+        monkeypatch.setattr(module, "_FEW_FITS", few)
+        model = StackingDistributionRegressor(members, cv=split, random_state=0)
+        models.append(model.fit(X, y))
+    assert passes == [4, 2, 1]
+    assert models[0].weights_[1] == 0
+    assert len(models[0].estimators_) == 1
+    first, second = (model.predict_distribution(X).logpdf(y) for model in models)
+    np.testing.assert_array_equal(first, second)
 
 
 def test_a_frame_with_categories_in_a_search():
