@@ -236,16 +236,12 @@ class DeepWishartRegressor(
     on other rows to compare depths or models.
 
     Away from the rows, predictions depend strongly on the hidden layers and on the length scale of
-    the output, which are only estimates. There, the prediction is a mixture, in which another
-    Gaussian process has the weight 1 − exp(−(Δ / l)²). It is averaged over its length scale and
-    noise given up to 400 rows (``skbayesnn.training.unseen``). Δ is the distance to the nearest
-    row, minus the distance within which 99 % of the rows have their nearest neighbour, and l is 0.1
-    of the median distance of the rows from their medians. For these distances, each standardised
-    input is multiplied by the slope of the predicted mean relative to the largest slope (with more
-    than 20 inputs, by its inverse length scale), so that an input without effect may leave its
-    range. This process, and the chains that draw hyperparameters if rows are few, use inputs and
-    targets rounded to about a millionth of their range, so that repeated rows and weights give
-    equal results. After ``partial_fit`` none of this is done.
+    the output, which are only estimates. As the distance to the nearest row grows, the prediction
+    therefore changes to that of a Gaussian process that is given up to 400 rows, and that the user
+    guide describes ("Gaussian processes beside the networks"). With more than 20 inputs, distances
+    are in units of the length scales. This process, and the chains that draw hyperparameters if
+    rows are few, use inputs and targets rounded to about a millionth of their range, so that
+    repeated rows and weights give equal results. After ``partial_fit`` none of this is done.
 
     If there are copies of rows, or weights above one, all weights are multiplied by a constant, so
     that their sum is the number of distinct rows. Otherwise the model would infer that there is no
@@ -296,11 +292,9 @@ class DeepWishartRegressor(
     functions, and knows all rows of a large table. If the start of training finds next to no noise
     (less than 0.25 % of the standard deviation of the target), a second process has squared
     exponential covariance: then what hidden layers gain can be less than what the noise of their
-    draws costs in precision, and with more than 1500 rows a sparse output costs even more. Means,
-    widths and weights are those of :class:`UDNRegressor`, and so is the part of the second process
-    in predictions away from the rows. A fifth of the rows, at most 2000, judge all models; each of
-    these rows is left out of the output layer, but the hidden layers have seen it. None of this is
-    in the paper.
+    draws costs in precision, and with more than 1500 rows a sparse output costs even more. A fifth
+    of the rows, at most 2000, give all of them their weights; each of these rows is left out of the
+    output layer, but the hidden layers have seen it. None of this is in the paper.
 
     Where intervals fail on synthetic tables of a few hundred rows: up to half a range outside the
     rows, 90 % intervals covered 0.62, 0.68 and 0.85 on three of nine tables, in one of which the

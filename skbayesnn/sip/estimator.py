@@ -222,20 +222,14 @@ class SIPRegressor(
     repeatedly would have no bound. In predictions each draw of the inducing values has one of the
     scales, and each scale has its share of the draws, but at least two.
 
-    The Gaussian processes are not part of the paper's model. Each network has its own. Their
-    covariances, their noise, and how their means, variances and weights follow from the held-out
-    rows are those of :class:`UDNRegressor`, whose notes describe them
-    (``skbayesnn.training.beside``).
-
-    Far from the rows the networks extrapolate arbitrarily. There, the prediction is a mixture, in
-    which another Gaussian process has the weight 1 − exp(−(Δ/l)²). It has squared exponential
-    covariance, uses at most 400 of the rows, and is averaged over its length scale and its noise;
-    its draws are independent between rows. Δ is the distance to the nearest row, minus the distance
-    within which 99 % of the rows have their nearest neighbour, with each input in units of how much
-    the predicted mean changes with it. l is a tenth of the median distance of the rows from their
-    medians. If the processes beside the networks find no noise, half of this prediction, times
-    their weight, is theirs. With ``normalize_X=False`` there are no distances, and the networks
-    predict everywhere.
+    Gaussian processes take part in predictions; they are not part of the paper's model. For each
+    network, one process is for smooth functions and is given at most 2000 rows. With 50 rows or
+    more, another one is conditioned on the 80 nearest rows of each new one (Vecchia's
+    approximation, exact up to 80 rows). Far from the rows, where the networks extrapolate
+    arbitrarily, the prediction changes to that of a third process, which is given up to 400 rows;
+    its draws are independent between rows. With ``normalize_X=False`` there are no distances, and
+    the networks predict everywhere. The user guide describes the processes ("Gaussian processes
+    beside the networks").
 
     Fits of one network to a few hundred rows differ from seed to seed. Where default fits fall
     short on synthetic tables of 200 to 500 rows: beyond the rows, 90 % intervals cover 0.71 and

@@ -3,9 +3,8 @@
 In large tables a network of a few layers smooths over much of what the nearest rows tell. So it is
 told what a Gaussian process given the nearest rows predicts
 (:mod:`skbayesnn.training.neighbour_process`): the mean of the function and the log of its variance.
-For a row to train on, the process is not given this row, nor copies of it, as for a new row. The
-layers learn where these predictions are good, and what the noise around them looks like. Not in the
-paper.
+For a row to train on, the process is not given the rows with the same inputs. The layers learn
+where these predictions are good, and what the noise around them looks like. Not in the paper.
 
 What the other rows predict for a row says something of its own target, if the network knows what
 they would predict with it. Held-out rows judge whether the network took this for knowledge: their
@@ -38,7 +37,7 @@ class NearInputs:
     Attributes
     ----------
     of_rows : ndarray of shape (n, 2 n_targets)
-        The inputs of the rows that the processes are given, each predicted by the others.
+        The inputs of the rows that the processes are given, each predicted by those elsewhere.
     """
 
     def __init__(self, X, targets, weights, generator):

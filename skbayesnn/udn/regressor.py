@@ -233,55 +233,20 @@ class UDNRegressor(
     prior variance of other weights. A millionth of the variance of the target is always added, so
     that the density stays bounded if targets repeat exactly.
 
-    The Gaussian process is not part of the paper's model, although an infinitely wide network is
-    one. Each network has its own process for each target, with squared exponential covariance. Its
-    length scales, signal variance and noise variance maximise the evidence of the rows that the
-    network was trained on, or of 400 of them (1000 if noise is next to none), with weak priors. The
-    noise variance is at least 5e-12 of the variance of the target. The noise is Gaussian, or
-    Student-t noise that may be skewed and whose scale may depend on the inputs and on the mean, if
-    that predicts left-out rows better by more than a standard error, as in
-    :class:`DeepWishartRegressor`. With Gaussian noise the function has Student-t tails, as there.
+    Gaussian processes take part in predictions; they are not part of the paper's model, although an
+    infinitely wide network is one. For each network and target, one process is for smooth functions
+    and is given at most 2000 rows. With 50 rows or more, another one is conditioned on the 80
+    nearest rows of each new one (Vecchia's approximation, exact up to 80 rows). With 2000 rows or
+    more, 2 to 20 inputs, held-out rows and dense or residual layers, a second network has the mean
+    and the variance that such a process predicts as further inputs. The held-out rows give all of
+    them their weights. The fitted attributes are those of the first network. The user guide
+    describes the processes ("Gaussian processes beside the networks").
 
-    With 50 rows or more, a second process has a Matérn covariance with ν = 1/2, 3/2 or 5/2, and is
-    conditioned on the 80 nearest rows of each new one, in units of its length scales (Vecchia's
-    approximation, exact up to 80 rows). ν and the settings maximise the density of 500 to 2000
-    rows, each given its 30 nearest, with Student-t tails of four degrees of freedom. Its noise is
-    one of the same distributions. With 1000 rows or more, its scale may also depend on the variance
-    of the function, which is small next to copies of rows and large where rows are sparse.
-
-    With 2000 rows or more, 2 to 20 inputs, held-out rows and dense or residual layers, a second
-    network is trained that has two further inputs for each target: the mean and the log variance of
-    the function according to a process of this second kind, without the row itself for rows of the
-    fit. It learns where the nearest rows are a good guide, and what the noise around them looks
-    like. Its part of the prediction of the networks is the posterior mean under a uniform prior,
-    from the held-out rows. The fitted attributes are those of the first network
-    (``skbayesnn.udn.near_inputs``).
-
-    Three numbers follow from the held-out rows of all networks together. The mean of each process
-    is moved to (1 − r) m_g + r m_n, where m_g is its own mean and m_n that of the network; r
-    minimises the mean absolute error, with or without rows that are more than 8 standard deviations
-    from the prediction of the process, whichever makes all held-out rows more probable; r is 0 if
-    that makes them more probable still, by a nat per row. If all processes of a kind find no noise,
-    they are too wide, and their variance is multiplied by a factor of at most 1, which maximises
-    the likelihood of the rows with a standard normal prior on its logarithm. The weights v and w
-    are posterior means under a uniform prior, where a held-out row has density (1 − v − w) p + v g
-    + w h, with the density p of the network, and g and h of the moved processes; means below 0.01
-    count as 0. Then the processes are given all rows (2000 of them, if the covariance is squared
-    exponential), but not those outliers, because they would follow them
-    (``skbayesnn.training.beside``).
-
-    Weights are point estimates, so the bound says nothing about inputs without rows. Away from the
-    rows, the prediction is therefore a mixture, in which another Gaussian process has the weight 1
-    − exp(−(Δ / l)²). It has squared exponential covariance, noise, and one length scale for all
-    inputs. Δ is the distance to the nearest row, minus the distance within which 99 % of the rows
-    have their nearest neighbour, and l is 0.1 of the median distance of the rows from their
-    medians. Both distances use normalised inputs. Up to twenty inputs are multiplied by the slopes
-    of the predicted mean, relative to the largest slope, so that an input without effect may leave
-    its range. The process is given up to 400 rows, and is averaged over the posterior of its length
-    scale and noise (``skbayesnn.training.unseen``). A tenth of its weight has 25 times the variance
-    of the function. If the processes that are pooled with the networks find no noise, half of this
-    prediction, times their weight, is theirs. With ``normalize_X=False`` none of this is done, and
-    inputs are not compressed, because layers of your own may know how the function continues.
+    Weights are point estimates, so the bound says nothing about inputs without rows. As the
+    distance to the nearest row grows, the prediction therefore changes to that of another Gaussian
+    process, which is given up to 400 rows and described on the same page. With
+    ``normalize_X=False`` this is not done, and inputs are not compressed, because layers of your
+    own may know how the function continues.
 
     With one input, the first network is trained both without and with the further inputs sin(ωx)
     and cos(ωx), where ω takes six values from 2 to 16 and x is the normalised input. All networks
