@@ -168,9 +168,9 @@ class LeftOut(NamedTuple):
     rest_targets: np.ndarray
     rest_weights: np.ndarray
 
-    def some(self, which):
-        """Those with these numbers, or of this slice."""
-        return LeftOut(*(part[which] for part in self))
+    def take(self, chosen):
+        """Some of them, given by their numbers or a slice."""
+        return LeftOut(*(part[chosen] for part in self))
 
 
 class NearRows:
@@ -254,7 +254,7 @@ class NearRows:
         noise = np.exp(self.settings[-1]) + JITTER * np.exp(self.settings[-2])
         for begin in range(0, len(X), AT_ONCE):
             part = slice(begin, begin + AT_ONCE)
-            now = None if out is None else out.some(part)
+            now = None if out is None else out.take(part)
             members = self.members(X[part], near[part], np.zeros(len(near[part])), now)
             blocks = Blocks(self.settings, self.smoothness, *members)
             means[part] = -blocks.residuals
@@ -326,7 +326,7 @@ def search(rows, out, n_near, max_iter):
     near, parts = rows.nearest(X, n_near + 1), []
     for begin in range(0, len(X), AT_ONCE):
         part = slice(begin, begin + AT_ONCE)
-        own = out.some(part)
+        own = out.take(part)
         parts.append((counts[part], rows.members(X[part], near[part], own.targets, own)))
     whole = rows.weights.sum()
 

@@ -62,10 +62,6 @@ _FEW_FITS = 2
 would be idle, and few members are left out."""
 
 
-def _call(function, *arguments):
-    return function(*arguments)
-
-
 class StackingDistributionRegressor(
     CallbackSupportMixin, LinearPoolMixin, MetaEstimatorMixin, RegressorMixin, _BaseComposition
 ):
@@ -367,7 +363,7 @@ class StackingDistributionRegressor(
             every = range(len(members))
             tasks += self._tasks_of_all_rows(members, every, all_rows, root)
             costs += [expected.get(self.names_[k], 0.0) for k in every]
-        results = run_longest_first(_call, tasks, costs, self.n_jobs)
+        results = run_longest_first(tasks, costs, self.n_jobs)
         of_folds, whole = results[: len(pairs)], results[len(pairs) :]
         folds = [of_folds[begin : begin + n] for begin in range(0, len(of_folds), n)]
         return folds, dict(enumerate(whole))
@@ -386,7 +382,7 @@ class StackingDistributionRegressor(
         """Each of these members fitted to all rows, or its error, and what it warned of."""
         tasks = self._tasks_of_all_rows(members, used, all_rows, root)
         costs = [sum(fold.seconds for fold in folds[k]) for k in used]
-        results = run_longest_first(_call, tasks, costs, self.n_jobs)
+        results = run_longest_first(tasks, costs, self.n_jobs)
         return dict(zip(used, results, strict=True))
 
     def _tasks_of_all_rows(self, members, used, all_rows, root):

@@ -135,7 +135,7 @@ class NearFunction(FittedProcess):
             self.known = None
 
     def _some(self, most, generator):
-        return self.out.some(np.sort(generator.permutation(len(self.out.rows))[:most]))
+        return self.out.take(np.sort(generator.permutation(len(self.out.rows))[:most]))
 
     def _race(self, steps, generator):
         """The smoothness that leads after a few steps."""
@@ -148,8 +148,11 @@ class NearFunction(FittedProcess):
             found.append((loss, smoothness, settings))
         _, self.smoothness, self.settings = min(found, key=lambda each: each[0])
 
-    def give(self, X, targets, weights, generator):
-        """Condition on these rows, with the settings as they are; parameters as at the start."""
+    def give(self, X, targets, weights, generator=None):
+        """Condition on these rows, with the settings as they are; parameters as at the start.
+
+        ``generator`` is not used: all rows are taken.
+        """
         z = (targets - self.location) / self.scale
         *self.data, self.out, self.number = merged(self._inputs_of(X), z, weights)
         self.known = None

@@ -279,7 +279,7 @@ class UnboundedDepthMixin:
         """Give held-out rows, too, to what the network is told, and return that of all rows."""
         if self._near is None:
             return None
-        self._near.give(self._X_map.standardised(X), targets, weights, self._split)
+        self._near.give(self._X_map.standardised(X), targets, weights)
         return self._near.of_rows
 
     def _keep_before_refit(self, n_rows):

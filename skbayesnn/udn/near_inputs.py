@@ -50,10 +50,10 @@ class NearInputs:
         self.low, self.high = raw.min(axis=0), raw.max(axis=0)
         self.of_rows = self._standardised(raw)
 
-    def give(self, X, targets, weights, generator):
+    def give(self, X, targets, weights):
         """Give the processes these rows, with all settings as they are; parameters as above."""
         for process, column in zip(self.processes, targets.T, strict=True):
-            process.give(X, column, weights, generator)
+            process.give(X, column, weights)
         self.of_rows = self._standardised(self._left_out())
 
     def _left_out(self):

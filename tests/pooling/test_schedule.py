@@ -12,19 +12,19 @@ from skbayesnn.pooling.schedule import run_longest_first
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_results_are_in_the_order_of_the_tasks(n_jobs):
-    tasks = [(k, 7) for k in range(9)]
+    tasks = [(pow, k, 7) for k in range(9)]
     costs = np.random.default_rng(0).permutation(9) // 2
-    assert run_longest_first(pow, tasks, costs, n_jobs) == [k**7 for k in range(9)]
+    assert run_longest_first(tasks, costs, n_jobs) == [k**7 for k in range(9)]
 
 
 def test_the_longest_begin_first_and_equals_in_their_order():
     begun = []
-    run_longest_first(begun.append, [(k,) for k in range(6)], [1.0, 5.0, 0.0, 5.0, 1.0, 9.0], None)
+    run_longest_first([(begun.append, k) for k in range(6)], [1.0, 5.0, 0.0, 5.0, 1.0, 9.0], None)
     assert begun == [5, 1, 3, 0, 4, 2]
 
 
 def test_no_task_at_all():
-    assert run_longest_first(pow, [], [], None) == []
+    assert run_longest_first([], [], None) == []
 
 
 FITS = []

@@ -325,9 +325,9 @@ def test_few_fits_to_folds_and_those_to_all_rows_are_sent_out_together(monkeypat
     members, split = [*LINES[:1], ("mean", Mean())], ShuffleSplit(1, test_size=0.2, random_state=0)
     models, passes, send = [], [], module.run_longest_first
 
-    def counted(function, tasks, costs, n_jobs):
+    def counted(tasks, costs, n_jobs):
         passes.append(len(tasks))
-        return send(function, tasks, costs, n_jobs)
+        return send(tasks, costs, n_jobs)
 
     monkeypatch.setattr(module, "run_longest_first", counted)
     for few in (2, 1):

@@ -141,7 +141,7 @@ def test_held_out_rows_are_new_while_networks_are_judged(few_are_many, monkeypat
     standardised, targets, weights, rows, other, known, _ = judged[0]
     told, z = model._told, (targets - model._y_offset) / model._y_scale
     as_new = told._mixtures_of_network(told._scaled(X[other]))[0].logpdf(y[other])
-    told._near.give(standardised[rows], z[rows], weights[rows], None)
+    told._near.give(standardised[rows], z[rows], weights[rows])
     expected = model._own_mixtures(X[other])[0].logpdf(y[other])
     np.testing.assert_allclose(known[0].logpdf(y[other]), expected, rtol=1e-5)
     judged_as = told._mixtures_of_network(told._scaled(X[other]))[0].logpdf(y[other])
@@ -151,15 +151,16 @@ def test_held_out_rows_are_new_while_networks_are_judged(few_are_many, monkeypat
 def test_targets_that_can_be_told_from_those_of_equal_rows_are_not_believed(few_are_many):
     """Inputs of few values: the mean of the rows with the same inputs tells which is left out.
 
-    The standard error of the gap in log density is 0.01.
+    Where held-out rows told it, too, the mean squared error was 0.92; it is 0.03. The standard
+    error of the gap in log density is 0.01.
     """
     rng = np.random.default_rng(5)
-    X = rng.integers(0, 3, size=(4000, 3)).astype(float)
-    rate = np.exp(0.5 * X[:, 0] - 0.3 * X[:, 1])
+    X = np.column_stack([rng.integers(0, k, size=3000) for k in (2, 2, 5, 3)]).astype(float)
+    rate = np.exp(X @ [0.3, -0.4, 0.2, 0.0] + 0.1 * X[:, 0] * X[:, 3])
     y = rng.poisson(rate).astype(float)
-    model = UDNRegressor(max_iter=40, width=16, n_networks=1, random_state=0)
-    law = model.fit(X[:1000], y[:1000]).predict_distribution(X[1000:])
-    assert np.mean((law.mean() - rate[1000:]) ** 2) < 0.05 * rate.mean()
+    model = UDNRegressor(max_iter=100, n_networks=1, random_state=0).fit(X[:1000], y[:1000])
+    law = model.predict_distribution(X[1000:])
+    assert np.mean((law.mean() - rate[1000:]) ** 2) < 0.1
     known = model._with_before(X[1000:])[0].logpdf(y[1000:])
     assert law.logpdf(y[1000:]).mean() > known.mean() - 0.03
 
