@@ -29,8 +29,7 @@ from skbayesnn.gaussian_process.learned_noise import choose_law
 from skbayesnn.gaussian_process.stand_ins import seen_through
 from skbayesnn.numerics.random import some_rows
 from skbayesnn.numerics.workers import ALONE
-from skbayesnn.training.beside import KINDS, ProcessBeside
-from skbayesnn.training.neighbour_process import neighbour_processes
+from skbayesnn.training.beside import ProcessBeside
 from skbayesnn.training.process import NEXT_TO_NO_NOISE
 
 LITTLE_NOISE, MOST_LOSS = 0.01, 1.0
@@ -264,8 +263,8 @@ class Model(Predictions):
         moments = output.left_out(LAST_DRAWS, workers)
         known = self.own_mixtures(X[other], *(part[None, None, other] for part in moments))
         y = self.scales.y_offset + self.scales.y_scale * Y
-        kinds = KINDS if self.found[-1] < NEXT_TO_NO_NOISE else (neighbour_processes,)
-        beside = ProcessBeside(X, y, weights, rows, other, known, generator, kinds)
+        smooth = bool(self.found[-1] < NEXT_TO_NO_NOISE)
+        beside = ProcessBeside(X, y, weights, rows, other, known, generator, smooth, workers)
         ProcessBeside.agree([beside])
         self.beside = beside if beside.part() else None
 

@@ -30,6 +30,7 @@ from skbayesnn.gaussian_process.evidence import (
     LENGTH_BOUNDS,
     settings_prior,
 )
+from skbayesnn.numerics.workers import ALONE
 
 SMOOTHNESS = 0.5, 1.5, 2.5
 """Values that ν can have."""
@@ -201,10 +202,11 @@ class NearRows:
         nothing = np.zeros(len(some))
         return LeftOut(some, self.targets[some], self.weights[some], nothing, nothing)
 
-    def nearest(self, X, n_near):
+    def nearest(self, X, n_near, workers=ALONE):
         """Numbers of the nearest rows, the nearest last; (len(X), n_near) or fewer."""
         number = min(n_near, len(self.X))
-        return self.tree.query(self._placed(X), k=number)[1].reshape(len(X), number)[:, ::-1]
+        _, near = self.tree.query(self._placed(X), k=number, workers=workers.n_threads)
+        return near.reshape(len(X), number)[:, ::-1]
 
     def members(self, X, near, targets, out=None):
         """Points, targets and weights of blocks that end with these points.
@@ -236,7 +238,7 @@ class NearRows:
             np.column_stack([weights, np.ones(len(X))]),
         )
 
-    def predict(self, X, out=None):
+    def predict(self, X, out=None, workers=ALONE):
         """Mean and variance of the function at points.
 
         Parameters
@@ -244,21 +246,25 @@ class NearRows:
         X : ndarray of shape (m, n_inputs)
         out : LeftOut, optional
             What is left out of the rows that X are.
+        workers : skbayesnn.numerics.workers.Workers, optional
 
         Returns
         -------
         means, variances : ndarray of shape (m,)
         """
         means, variances = np.empty((2, len(X)))
-        near = self.nearest(X, NEAR + (out is not None))
+        near = self.nearest(X, NEAR + (out is not None), workers)
         noise = np.exp(self.settings[-1]) + JITTER * np.exp(self.settings[-2])
-        for begin in range(0, len(X), AT_ONCE):
-            part = slice(begin, begin + AT_ONCE)
+
+        def piece(i):
+            part = slice(i * AT_ONCE, (i + 1) * AT_ONCE)
             now = None if out is None else out.take(part)
             members = self.members(X[part], near[part], np.zeros(len(near[part])), now)
             blocks = Blocks(self.settings, self.smoothness, *members)
             means[part] = -blocks.residuals
             variances[part] = np.maximum(blocks.variances - noise, 0.0)
+
+        workers.run(piece, -(-len(X) // AT_ONCE))
         return means, variances
 
     def draws(self, X, n, generator):
@@ -302,7 +308,7 @@ class NearRows:
         return means, variances, gaps
 
 
-def search(rows, out, n_near, max_iter):
+def search(rows, out, n_near, max_iter, workers=ALONE):
     """The most probable settings, by L-BFGS, for the nearest rows of the present ones.
 
     Parameters
@@ -315,6 +321,7 @@ def search(rows, out, n_near, max_iter):
     n_near : int
         How many rows predict one.
     max_iter : int
+    workers : skbayesnn.numerics.workers.Workers, optional
 
     Returns
     -------
@@ -323,7 +330,7 @@ def search(rows, out, n_near, max_iter):
         Minus the log posterior density of a row, but for a constant.
     """
     counts, n_inputs, X = out.weights / out.weights.sum(), rows.X.shape[1], rows.X[out.rows]
-    near, parts = rows.nearest(X, n_near + 1), []
+    near, parts = rows.nearest(X, n_near + 1, workers), []
     for begin in range(0, len(X), AT_ONCE):
         part = slice(begin, begin + AT_ONCE)
         own = out.take(part)
@@ -333,9 +340,12 @@ def search(rows, out, n_near, max_iter):
     def penalised(settings):
         loss, gradient = settings_prior(settings, n_inputs)
         loss, gradient = loss / whole, gradient / whole
-        for count, members in parts:
-            blocks = Blocks(settings, rows.smoothness, *members)
-            own, slope = blocks.loss_and_gradient(count)
+
+        def piece(i):
+            count, members = parts[i]
+            return Blocks(settings, rows.smoothness, *members).loss_and_gradient(count)
+
+        for own, slope in workers.map(piece, len(parts)):
             loss, gradient = loss + own, gradient + slope
         return loss, gradient
 

@@ -37,19 +37,20 @@ networks of a pool together determine four things.
 Then the processes are given all rows. Not in the papers.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.special import logsumexp
 
+from skbayesnn.numerics.workers import ALONE
 from skbayesnn.predictive import linear_pool, moved
 from skbayesnn.training.held_out import HeldOut, best_move, expected_parts, log_chances
 from skbayesnn.training.neighbour_process import neighbour_processes
 from skbayesnn.training.normal_scores import scores_of_heavy, unchanged
 from skbayesnn.training.process import processes
 
-KINDS = processes, neighbour_processes
 AWAY = 0.5
 """Part of processes without noise, times their weight, in predictions away from the rows."""
 
@@ -110,8 +111,10 @@ class ProcessBeside:
         Of the held-out rows under the network, one for each target, in the units of the targets.
     generator : numpy.random.Generator
         Chooses rows where there are too many.
-    kinds : tuple of callable, optional
-        One or two, each of which fits the processes of one kind; :data:`KINDS` by default.
+    smooth : bool, default=True
+        Whether there are processes for smooth functions.
+    workers : skbayesnn.numerics.workers.Workers, optional
+        Threads that share out the work of those that are given the nearest rows.
 
     Attributes
     ----------
@@ -122,7 +125,11 @@ class ProcessBeside:
         where there is one, of few. Kinds of which none could be fitted are empty.
     """
 
-    def __init__(self, X, targets, weights, rows, other, known, generator, kinds=None):
+    def __init__(
+        self, X, targets, weights, rows, other, known, generator, smooth=True, workers=ALONE
+    ):
+        kinds = [partial(neighbour_processes, workers=workers)]
+        kinds = [processes, *kinds] if smooth else kinds
         self.taken, self.candidates = [[] for _ in known], [[] for _ in known]
         scores = scores_of_heavy(X, weights)
         scalings = [scores] if scores is unchanged else [scores, unchanged]
@@ -130,7 +137,7 @@ class ProcessBeside:
             judged = network.logpdf(column[other]), network.mean()
             if not np.isfinite(judged[0]).all():
                 continue
-            for kind in kinds or KINDS:
+            for kind in kinds:
                 found = [
                     _fitted(kind, scaling, rows, other, (X, column, weights), judged, generator)
                     for scaling in scalings
@@ -209,7 +216,7 @@ def _fitted(kind, scaling, rows, other, data, judged, generator):
     Parameters
     ----------
     kind : callable
-        One of :data:`KINDS`.
+        Fits the processes of one kind.
     scaling : callable
         Of the inputs.
     rows, other : ndarray of int

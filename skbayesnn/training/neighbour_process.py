@@ -18,6 +18,7 @@ from skbayesnn.gaussian_process.neighbours import (
     NearRows,
     search,
 )
+from skbayesnn.numerics.workers import ALONE
 from skbayesnn.training.normal_scores import unchanged
 from skbayesnn.training.process import FittedProcess
 from skbayesnn.training.rows import MOST_COPIES, has_few_values
@@ -110,6 +111,7 @@ class NearFunction(FittedProcess):
         Chooses the rows that settings are learned from.
     scaling : callable, optional
         Replaces inputs by those that the function is one of; by default they are unchanged.
+    workers : skbayesnn.numerics.workers.Workers, optional
 
     Attributes
     ----------
@@ -122,29 +124,29 @@ class NearFunction(FittedProcess):
         The row of the data that each given row is a part of.
     """
 
-    def __init__(self, X, targets, weights, generator, scaling=unchanged):
+    def __init__(self, X, targets, weights, generator, scaling=unchanged, workers=ALONE):
         self.location, self.scale = map(float, location_and_scale(targets, "y", weights))
         self.inputs, self.scaling = slice(None), scaling
         self.give(X, targets, weights, generator)
         n = len(self.out.rows)
         steps = OF_MANY if n >= OFTEN else OF_FEW
-        self._race(steps, generator)
+        self._race(steps, generator, workers)
         for _ in range(steps.rounds):
             some = self._some(int(np.clip(n // 10, *SEARCH_ROWS)), generator)
-            self.settings, _ = search(self._process(), some, SEARCH_NEAR, steps.steps)
+            self.settings, _ = search(self._process(), some, SEARCH_NEAR, steps.steps, workers)
             self.known = None
 
     def _some(self, most, generator):
         return self.out.take(np.sort(generator.permutation(len(self.out.rows))[:most]))
 
-    def _race(self, steps, generator):
+    def _race(self, steps, generator, workers):
         """The smoothness that leads after a few steps."""
         start = start_of(self.data[0].shape[1], 1.0, 0.1)
         some, found = self._some(steps.race_rows, generator), []
         rows = NearRows(start, SMOOTHNESS[0], *self.data)
         for smoothness in SMOOTHNESS:
             rows.smoothness = smoothness
-            settings, loss = search(rows, some, RACE_NEAR, steps.race)
+            settings, loss = search(rows, some, RACE_NEAR, steps.race, workers)
             found.append((loss, smoothness, settings))
         _, self.smoothness, self.settings = min(found, key=lambda each: each[0])
 
@@ -161,10 +163,10 @@ class NearFunction(FittedProcess):
         """Mean and variance of the standardised function at inputs; (m,) each."""
         return self._process().predict(self._inputs_of(X))
 
-    def moments_left_out(self):
+    def moments_left_out(self, workers=ALONE):
         """The same at the rows that it is given, each left out with all that have its inputs."""
         known = self._process()
-        moments = known.predict(known.X, known.whole(np.arange(len(known.X))))
+        moments = known.predict(known.X, known.whole(np.arange(len(known.X))), workers)
         return tuple(each[self.number] for each in moments)
 
     def _process(self):
@@ -179,7 +181,7 @@ class NeighbourProcess(NearFunction):
 
     Parameters
     ----------
-    X, targets, weights, generator, scaling
+    X, targets, weights, generator, scaling, workers
         See :class:`NearFunction`; the noise is learned from some of the rows, too.
 
     Attributes
@@ -203,12 +205,12 @@ class NeighbourProcess(NearFunction):
     array([-1.,  1.])
     """
 
-    def __init__(self, X, targets, weights, generator, scaling=unchanged):
-        super().__init__(X, targets, weights, generator, scaling)
+    def __init__(self, X, targets, weights, generator, scaling=unchanged, workers=ALONE):
+        super().__init__(X, targets, weights, generator, scaling, workers)
         self.many_rows = len(self.out.rows) >= MANY_ROWS
         out, known = self._some(LAW_ROWS, generator), self._process()
         X = known.X[out.rows]
-        means, variances = known.predict(X, out)
+        means, variances = known.predict(X, out, workers)
         at = self._noise_inputs(X, variances)
         self.law, _, variance = choose_law(at, out.targets, means, variances, out.weights)
         self.noise_variance = max(variance, JITTER * np.exp(self.settings[-2]))
@@ -217,7 +219,7 @@ class NeighbourProcess(NearFunction):
         return np.column_stack([X, np.log(variances + LEAST_VARIANCE)]) if self.many_rows else X
 
 
-def neighbour_processes(X, targets, weights, generator, scaling=unchanged):
+def neighbour_processes(X, targets, weights, generator, scaling=unchanged, workers=ALONE):
     """The process as a list, as :func:`skbayesnn.training.process.processes` gives others.
 
     Parameters
@@ -227,6 +229,7 @@ def neighbour_processes(X, targets, weights, generator, scaling=unchanged):
     targets, weights : ndarray of shape (n,)
     generator : numpy.random.Generator
     scaling : callable, optional
+    workers : skbayesnn.numerics.workers.Workers, optional
 
     Returns
     -------
@@ -235,4 +238,4 @@ def neighbour_processes(X, targets, weights, generator, scaling=unchanged):
     """
     if len(X) < LEAST_ROWS:
         return []
-    return [NeighbourProcess(X, targets, weights, generator, scaling)]
+    return [NeighbourProcess(X, targets, weights, generator, scaling, workers)]

@@ -234,10 +234,10 @@ class UnboundedDepthMixin:
                 data = X, scaled_targets, weights
                 learned.append(self._learn_told(data, rows, other, settings, tasks, workers))
                 self._weigh_told(X[other], targets[other], weights[other])
-            self._set_beside(X, targets, weights, rows, other)
+            self._set_beside(X, targets, weights, rows, other, workers)
         stopped = any(record.stopped_by_callback for _, record in learned)
         for member, record in learned:
-            near = member._take_in_near(X, scaled_targets, weights)
+            near = member._take_in_near(X, scaled_targets, weights, workers)
             if holding and self.refit and not stopped:
                 data = member._scaled(X, near), scaled_targets, weights
                 member._keep_before_refit(len(X))
@@ -264,7 +264,7 @@ class UnboundedDepthMixin:
         """
         X, targets, weights = data
         standardised = self._X_map.standardised(X[rows])
-        near = NearInputs(standardised, targets[rows], weights[rows], self._split)
+        near = NearInputs(standardised, targets[rows], weights[rows], self._split, workers)
         told, architecture = copy(self), self._network.architecture
         told._near, told._others = near, []
         shape = (architecture.input_shape[0] + near.of_rows.shape[1],)
@@ -275,17 +275,17 @@ class UnboundedDepthMixin:
         _, record = told._learn((Z, targets, weights), rows, other, settings, tasks, workers)
         return told, record
 
-    def _take_in_near(self, X, targets, weights):
+    def _take_in_near(self, X, targets, weights, workers):
         """Give held-out rows, too, to what the network is told, and return that of all rows."""
         if self._near is None:
             return None
-        self._near.give(self._X_map.standardised(X), targets, weights)
+        self._near.give(self._X_map.standardised(X), targets, weights, workers)
         return self._near.of_rows
 
     def _keep_before_refit(self, n_rows):
         """The network as it is now may share in the prediction."""
 
-    def _set_beside(self, X, targets, weights, rows, other):
+    def _set_beside(self, X, targets, weights, rows, other, workers):
         """Another model may share in the prediction, by the rows that were held out."""
 
     def _agree(self, X, targets, weights):
@@ -400,6 +400,13 @@ class UnboundedDepthMixin:
 
     def _publish(self):
         vars(self).update(self._fitted_so_far())
+        networks = [*self._members(), *(m._told for m in self._members() if m._told is not None)]
+        supports = [n._depth.support for n in networks if isinstance(n._depth, TruncatedPoisson)]
+        if max(supports, default=0) == self.max_depth:
+            warn_user(
+                f"The depth posterior reached max_depth={self.max_depth}; it may need more.",
+                ConvergenceWarning,
+            )
 
     def _depths(self):
         """Probability of each depth of this estimator's own network, which has all these layers."""

@@ -12,9 +12,7 @@ learned nothing yet.
 """
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from skbayesnn._warnings import warn_user
 from skbayesnn.numerics.rounding import rounding_variance
 from skbayesnn.numerics.workers import ALONE
 from skbayesnn.training.loop import Trainable
@@ -101,7 +99,6 @@ class DepthInference(Trainable):
         self.halves = None
         self.least_log_noise = least_log_noise(targets, weights)
         self.mean_log_likelihood = np.zeros(0)
-        self.warned = False
         self.law = network.architecture.likelihood
         network.learn_noise(held_out is None and noise is None)
         network.grow(depth.support)
@@ -154,20 +151,9 @@ class DepthInference(Trainable):
         smooth[:known] += MEMORY * (self.mean_log_likelihood[:known] - log_likelihood[:known])
         self.mean_log_likelihood = smooth
         divergence = self.network.divergence(len(smooth))
-        q = self.depth.probabilities()
         loss = -self.depth.elbo(self.n_total * log_likelihood - divergence) / self.n_total
         if np.isfinite(loss):
             self.depth.update(self.n_total * smooth - divergence, self.max_depth)
-        if (
-            not self.warned
-            and isinstance(self.depth, TruncatedPoisson)
-            and len(q) == self.max_depth
-        ):
-            self.warned = True
-            warn_user(
-                f"The depth posterior reached max_depth={self.max_depth}; it may need more.",
-                ConvergenceWarning,
-            )
         return loss
 
     def state(self):

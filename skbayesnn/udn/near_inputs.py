@@ -14,6 +14,7 @@ inputs are those of new rows, given the rows to train on.
 import numpy as np
 
 from skbayesnn._validation import location_and_scale
+from skbayesnn.numerics.workers import ALONE
 from skbayesnn.training.neighbour_process import NearFunction
 from skbayesnn.training.normal_scores import scores_of_heavy
 
@@ -33,6 +34,7 @@ class NearInputs:
         How many rows each row stands for.
     generator : numpy.random.Generator
         Chooses the rows that the processes learn from.
+    workers : skbayesnn.numerics.workers.Workers, optional
 
     Attributes
     ----------
@@ -40,24 +42,24 @@ class NearInputs:
         The inputs of the rows that the processes are given, each predicted by those elsewhere.
     """
 
-    def __init__(self, X, targets, weights, generator):
+    def __init__(self, X, targets, weights, generator, workers=ALONE):
         scaling = scores_of_heavy(X, weights)
         self.processes = [
-            NearFunction(X, column, weights, generator, scaling) for column in targets.T
+            NearFunction(X, column, weights, generator, scaling, workers) for column in targets.T
         ]
-        raw = self._left_out()
+        raw = self._left_out(workers)
         self.location, self.scale = location_and_scale(raw, "X", weights)
         self.low, self.high = raw.min(axis=0), raw.max(axis=0)
         self.of_rows = self._standardised(raw)
 
-    def give(self, X, targets, weights):
+    def give(self, X, targets, weights, workers=ALONE):
         """Give the processes these rows, with all settings as they are; parameters as above."""
         for process, column in zip(self.processes, targets.T, strict=True):
             process.give(X, column, weights)
-        self.of_rows = self._standardised(self._left_out())
+        self.of_rows = self._standardised(self._left_out(workers))
 
-    def _left_out(self):
-        return self._columns([each.moments_left_out() for each in self.processes])
+    def _left_out(self, workers):
+        return self._columns([each.moments_left_out(workers) for each in self.processes])
 
     @staticmethod
     def _columns(moments):

@@ -17,7 +17,7 @@ from skbayesnn.udn.classes_beside import MOST_CLASSES, ClassesBeside, HeldOutCla
 class ClassPredictions(ProbabilisticClassifierMixin):
     """Predictions of all networks, and of the Gaussian process ``_process`` in their pool."""
 
-    def _set_beside(self, X, targets, weights, rows, other):
+    def _set_beside(self, X, targets, weights, rows, other, workers):
         """Keep the network's predictions for the held-out rows until all networks are trained."""
         n_classes = self._network.architecture.likelihood.n_targets
         none = not self.gaussian_process or self._X_map is None or self._sees_images

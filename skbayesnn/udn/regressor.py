@@ -395,12 +395,12 @@ class UDNRegressor(
             self._before._network, self._before._depth = deepcopy((self._network, self._depth))
             self._before._others = []
 
-    def _set_beside(self, X, targets, weights, rows, other):
+    def _set_beside(self, X, targets, weights, rows, other, workers):
         if not self.gaussian_process or self._X_map is None or self._sees_images:
             return
         standardised, known = self._X_map.standardised(X), self._own_mixtures(X[other])
         self._process = ProcessBeside(
-            standardised, targets, weights, rows, other, known, self._split
+            standardised, targets, weights, rows, other, known, self._split, workers=workers
         )
 
     def _agree(self, X, targets, weights):

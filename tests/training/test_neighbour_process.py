@@ -147,9 +147,9 @@ def test_near_rows_are_looked_for_more_often_in_large_tables(monkeypatch):
     monkeypatch.setattr(module, "OFTEN", 200)
     look_for = module.search
 
-    def counted(rows, out, near, steps):
+    def counted(rows, out, near, steps, workers):
         seen.append((len(out.rows), steps))
-        return look_for(rows, out, near, steps)
+        return look_for(rows, out, near, steps, workers)
 
     monkeypatch.setattr(module, "search", counted)
     fitted(X[1:], X[1:, 0])

@@ -340,6 +340,15 @@ def test_max_depth_warns():
     assert model.n_layers_ == 3
 
 
+def test_a_depth_that_only_undone_epochs_reached_is_not_warned_of():
+    X, y = wave(200)
+    y = y + 2 * np.random.default_rng(2).standard_normal(200)
+    model = UDNRegressor(
+        max_depth=6, n_networks=1, gaussian_process=False, refit=False, max_iter=150, random_state=2
+    ).fit(X, y)
+    assert model.n_layers_ < 6
+
+
 HARD = {
     "unscaled": lambda X, y: (1e6 + 1e4 * X, y),
     "20 rows": lambda X, y: (X[:20], y[:20]),

@@ -132,9 +132,9 @@ def test_held_out_rows_are_new_while_networks_are_judged(few_are_many, monkeypat
     judged = []
 
     class Remembered(module.ProcessBeside):
-        def __init__(self, *data):
+        def __init__(self, *data, workers):
             judged.append(data)
-            super().__init__(*data)
+            super().__init__(*data, workers=workers)
 
     monkeypatch.setattr(module, "ProcessBeside", Remembered)
     model = UDNRegressor(max_iter=30, width=16, n_networks=1, refit=False, random_state=0).fit(X, y)
