@@ -296,6 +296,25 @@ def duplicated_rows(rng, n):
     return Setting(X, X_test, lambda X: gaussian(f(X), 0.2), rows)
 
 
+@problem()
+def ratings(rng, n):
+    """Whole numbers from four inputs of two to five values: many rows share all inputs."""
+    slopes = rng.standard_normal(4)
+    pair, levels = rng.standard_normal(), np.array([2, 3, 4, 5])
+    X, X_test = (rng.integers(0, levels, (m, 4)) / (levels - 1.0) for m in (n, N_TEST))
+    return Setting(
+        X, X_test, lambda X: Rounded(5.0 + X @ slopes + pair * X[:, 0] * X[:, 3], 1.5, 1.0)
+    )
+
+
+@problem(gaussian=True, smooth=True)
+def repeated_inputs(rng, n):
+    """Three targets, each with noise of its own, for all inputs; test rows have the same inputs."""
+    f, X = waves(rng, 2), rng.standard_normal((max(n // 3, 2), 2))
+    X_test = X[rng.integers(0, len(X), N_TEST)]
+    return Setting(np.tile(X, (3, 1)), X_test, lambda X: gaussian(f(X), 0.2))
+
+
 @problem(gaussian=True, smooth=True)
 def targets_in_millions(rng, n):
     """Scale 1e6, two inputs."""

@@ -103,6 +103,11 @@ def test_special_problems_are_what_they_are_called():
     tripled = panel.draw("duplicated rows", 0, "medium")
     rows = np.unique(np.column_stack([tripled.X, tripled.y]), axis=0)
     assert 3 * len(rows) == len(tripled.y)
+    repeated = panel.draw("repeated inputs", 0, "medium")
+    assert 3 * len(np.unique(repeated.X, axis=0)) == len(np.unique(repeated.y)) == len(repeated.y)
+    rated = panel.draw("ratings", 0, "large")
+    assert len(np.unique(rated.X, axis=0)) == 120
+    assert (rated.y == np.round(rated.y)).all()
     assert np.linalg.matrix_rank(panel.draw("collinear", 0, "medium").X) == 2
     assert np.sum(np.ptp(panel.draw("constant columns", 0, "medium").X, axis=0) == 0) == 2
     gap = panel.draw("gap", 0, "large")
