@@ -25,7 +25,6 @@ from skbayesnn.training.held_out import (
     log_chances,
 )
 from skbayesnn.training.normal_scores import NormalScores
-from skbayesnn.training.process import processes
 from skbayesnn.training.unseen import where_unseen
 
 

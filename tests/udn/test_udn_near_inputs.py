@@ -8,7 +8,7 @@ from callbacks import StopAfter
 
 from skbayesnn import UDNRegressor
 from skbayesnn.gaussian_process.neighbours import NearRows
-from skbayesnn.udn import regressor as module
+from skbayesnn.udn import mixtures as module
 from skbayesnn.udn.near_inputs import LEAST_VARIANCE, NearInputs
 
 SETTINGS = {"max_iter": 20, "width": 16, "random_state": 0}
