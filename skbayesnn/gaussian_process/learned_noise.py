@@ -161,10 +161,13 @@ class _Rows:
         return Shape(constant, ridge, False, FIRST_DEGREES, theta, self.floor)
 
     def law(self, shape):
-        """What predicts."""
+        """What predicts: nowhere a variance larger than the largest squared error of a row."""
         features = replace(self.features, constant=shape.constant)
         slopes, shift, skew = shape.theta[:-2].copy(), *map(float, shape.theta[-2:])
-        return NoiseLaw(features, slopes, self.floor, shape.degrees, shift, skew, self.surprise)
+        ceiling = max(float(np.max(self.data[0] ** 2)), self.floor)
+        return NoiseLaw(
+            features, slopes, self.floor, shape.degrees, shift, skew, self.surprise, ceiling
+        )
 
 
 @dataclass(frozen=True)

@@ -89,6 +89,9 @@ class NoiseLaw:
         a and b.
     surprise : tuple of two floats
         Probability and variance of one more Gaussian, which does not depend on the inputs.
+    ceiling : float, default=inf
+        Of the variance. A log variance that is quadratic in the inputs can be far beyond all that
+        rows have shown where there are hardly any.
     """
 
     features: Features
@@ -98,6 +101,7 @@ class NoiseLaw:
     shift: float
     skew: float
     surprise: tuple
+    ceiling: float = np.inf
 
     def variances(self, X, means):
         """σ² at rows whose predicted means are known.
@@ -111,15 +115,18 @@ class NoiseLaw:
         -------
         variances : ndarray of shape (n,)
         """
-        return self.floor + np.exp(self.features(X, means) @ self.slopes)
+        own = np.exp(self.features(X, means) @ self.slopes)
+        return np.minimum(self.floor + own, self.ceiling)
 
     def scaled(self, factor):
         """The law of this noise times the root of a factor."""
         slopes = self.slopes.copy()
         slopes[0] += np.log(factor)
         chance, variance = self.surprise
-        surprise = chance, factor * variance
-        return replace(self, slopes=slopes, floor=factor * self.floor, surprise=surprise)
+        return replace(
+            self, slopes=slopes, floor=factor * self.floor, surprise=(chance, factor * variance),
+            ceiling=factor * self.ceiling,
+        )  # fmt: skip
 
     def gaussians(self, X, means):
         """The law as Gaussians.

@@ -1,5 +1,7 @@
 """Laws of noise: against scipy's, against integrals, and on tables whose law is known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -195,4 +197,24 @@ def test_few_far_rows_do_not_let_the_scale_explode(seed):
     gaps, zeros = rng.standard_normal(300) * np.sqrt(0.1 * X[:, 0]), np.zeros(300)
     law = choose_law(X, gaps, zeros, zeros + 1e-3, np.ones(300))[0]
     assert not law.features.constant
-    assert law.variances(new, zeros).max() < (gaps**2).max()
+    assert replace(law, ceiling=np.inf).variances(new, zeros).max() < (gaps**2).max()
+
+
+def test_no_variance_is_larger_than_the_largest_squared_error():
+    """A few outliers near each other, and the quadratic log variance exceeds it beside them."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    means, gaps = X[:, 0].copy(), 0.03 * rng.normal(size=400)
+    far = rng.permutation(400)[:6]
+    means[far], gaps[far] = rng.uniform(2, 8, 6), 10.0 * rng.choice([-1, 1], 6)
+    law = choose_law(X, means + gaps, means, np.full(400, 1e-4), np.ones(400))[0]
+    assert not law.features.constant
+    everywhere = np.stack(np.meshgrid(*[np.linspace(-4, 4, 9)] * 3), axis=-1).reshape(-1, 3)
+    for mean in (0.0, 3.0, 6.0, 9.0):
+        largest = law.variances(everywhere, np.full(len(everywhere), mean)).max()
+        assert largest <= (gaps**2).max() * (1 + 1e-12)
+    factor = law.scaled(2.0)
+    np.testing.assert_allclose(
+        factor.variances(everywhere, everywhere[:, 0]),
+        2.0 * law.variances(everywhere, everywhere[:, 0]),
+    )
