@@ -78,3 +78,27 @@ def find_copies(X, Y, weights):
         return unchanged
     chance = float((total - len(rows)) / (total - places + 1.0))
     return Copies(rows, merged * (len(rows) / total), chance)
+
+
+def counted_once(X, Y, weights):
+    """Weights of all rows, made smaller so that they sum to the number of rows that differ.
+
+    The rows may be kept as they are then: equal ones share what one of them would count.
+
+    Parameters
+    ----------
+    X, Y, weights
+        As :func:`find_copies` has them.
+
+    Returns
+    -------
+    weights : ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, y = np.array([[1.0], [2.0], [1.0], [3.0]]), np.array([0.5, 0.7, 0.5, 0.6])
+    >>> counted_once(X, y, np.ones(4))
+    array([0.75, 0.75, 0.75, 0.75])
+    """
+    return weights * (find_copies(X, Y, weights).weights.sum() / weights.sum())

@@ -44,6 +44,7 @@ import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.special import logsumexp
 
+from skbayesnn.numerics.copies import counted_once
 from skbayesnn.numerics.workers import ALONE
 from skbayesnn.predictive import linear_pool, moved
 from skbayesnn.training.held_out import HeldOut, best_move, expected_parts, log_chances
@@ -233,6 +234,7 @@ def _fitted(kind, scaling, rows, other, data, judged, generator):
         Empty where the covariance is singular.
     """
     X, targets, weights = data
+    counts = counted_once(*data)[other]
     try:
         found = kind(X[rows], targets[rows], weights[rows], generator, scaling)
         laws = [process(X[other]) for process in found]
@@ -240,7 +242,7 @@ def _fitted(kind, scaling, rows, other, data, judged, generator):
         return []
     pairs = []
     for process, law in zip(found, laws, strict=True):
-        held = HeldOut(targets[other], weights[other], *judged, law)
+        held = HeldOut(targets[other], counts, *judged, law)
         if not np.isfinite(law.logpdf(targets[other])).all():
             break
         given = np.concatenate([rows, other[held.near]])

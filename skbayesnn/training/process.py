@@ -18,6 +18,7 @@ from skbayesnn.gaussian_process.evidence import JITTER, search, start_of
 from skbayesnn.gaussian_process.few_inputs import FEW, fast_along_one, few_inputs
 from skbayesnn.gaussian_process.stand_ins import seen_through, start_with_law, with_noise
 from skbayesnn.gaussian_process.tails import draw_scales, with_tails
+from skbayesnn.numerics.copies import counted_once
 from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.training.normal_scores import unchanged
 
@@ -173,7 +174,8 @@ class GaussianProcess(FittedProcess):
         Of about unit scale.
     targets : ndarray of shape (n,)
     weights : ndarray of shape (n,)
-        How many rows each row stands for.
+        How many rows each row stands for. All together count as many as differ: equal rows say
+        nothing of the noise (:mod:`skbayesnn.numerics.copies`).
     generator : numpy.random.Generator
         Chooses rows where there are too many.
     few : FewInputs, optional
@@ -209,6 +211,7 @@ class GaussianProcess(FittedProcess):
     """
 
     def __init__(self, X, targets, weights, generator, few=None, scaling=unchanged):
+        given, weights = weights, counted_once(X, targets, weights)
         self.location, self.scale = map(float, location_and_scale(targets, "y", weights))
         self.n_candidates = X.shape[1]
         self.inputs, self.scaling = slice(None) if few is None else few.inputs, scaling
@@ -224,7 +227,7 @@ class GaussianProcess(FittedProcess):
         self.settings, _, self.law = start_with_law(
             *some, rows, start, LEAST_LOG_NOISE, gaussian=True, n_candidates=self.n_candidates
         )
-        self.give(X, targets, weights, generator)
+        self.give(X, targets, given, generator)
 
     def _race(self, data, generator):
         """Inputs that matter, and the best settings after a few steps from every start."""
@@ -249,6 +252,7 @@ class GaussianProcess(FittedProcess):
 
     def give(self, X, targets, weights, generator):
         """Condition on these rows, with the settings as they are; parameters as at the start."""
+        weights = counted_once(X, targets, weights)
         data = self._inputs_of(X), (targets - self.location) / self.scale, weights
         self.data, self.known = at_most(data, MOST_ROWS, generator), None
 

@@ -335,3 +335,23 @@ def test_a_process_without_noise_takes_half_its_weight_away_from_the_rows(exact)
         assert np.exp(away.logpdf(np.full(3, 0.7)))[row] == pytest.approx(expected, rel=1e-12)
     if exact:
         np.testing.assert_array_equal(process.call_args[0][0], X[1:])
+
+
+def test_copies_of_held_out_rows_judge_once(smooth_only, rng):
+    X = rng.uniform(-2, 2, size=(40, 1))
+    y = np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=40)
+
+    def network(X):
+        return PredictiveMixture([1.0], np.sin(2 * X), np.full((len(X), 1), 0.09))
+
+    parts = []
+    for times in (1, 3):
+        rows, other = np.arange(30 * times), np.arange(30 * times, 40 * times)
+        own = np.concatenate([np.tile(np.arange(30), times), np.tile(np.arange(30, 40), times)])
+        known = [network(X[own][other])]
+        found = ProcessBeside(
+            X[own], y[own, None], np.ones(len(own)), rows, other, known, np.random.default_rng(0)
+        )
+        parts.append(found.part())
+    assert 0.1 < parts[0] < 0.9
+    assert parts[1] == pytest.approx(parts[0], abs=1e-3)

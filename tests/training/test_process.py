@@ -215,3 +215,15 @@ def test_without_noise_more_rows_tell_length_scales(monkeypatch):
     assert log_evidence(fine) > log_evidence(coarse)
     errors = [np.abs(each(X[1000:]).mean() - y[1000:]).mean() for each in (fine, coarse)]
     assert errors[0] < errors[1] < 1e-3
+
+
+def test_copies_say_nothing_of_the_noise(rng):
+    X = rng.normal(size=(15, 2))
+    y = X[:, 0] + 0.5 * rng.normal(size=15)
+    alone = GaussianProcess(X, y, np.ones(15), np.random.default_rng(0))
+    thrice = np.tile(np.arange(15), 3)
+    copied = GaussianProcess(X[thrice], y[thrice], np.ones(45), np.random.default_rng(0))
+    np.testing.assert_allclose(copied.settings, alone.settings, atol=1e-3)
+    at = rng.normal(size=(5, 2))
+    np.testing.assert_allclose(copied(at).mean(), alone(at).mean(), rtol=1e-3)
+    np.testing.assert_allclose(copied(at).std(), alone(at).std(), rtol=1e-3)
