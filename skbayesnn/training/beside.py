@@ -135,8 +135,9 @@ class ProcessBeside:
         scores = scores_of_heavy(X, weights)
         scalings = [scores] if scores is unchanged else [scores, unchanged]
         for t, (column, network) in enumerate(zip(targets.T, known, strict=True)):
-            judged = network.logpdf(column[other]), network.mean()
-            if not np.isfinite(judged[0]).all():
+            counts = counted_once(X, column, weights)[other]
+            judged = counts, network.logpdf(column[other]), network.mean()
+            if not np.isfinite(judged[1]).all():
                 continue
             for kind in kinds:
                 found = [
@@ -225,7 +226,7 @@ def _fitted(kind, scaling, rows, other, data, judged, generator):
     data : tuple of ndarray
         Inputs, targets and weights of all rows.
     judged : tuple of ndarray
-        Log densities and means of the held-out rows under the network.
+        What the held-out rows count, and their log densities and means under the network.
     generator : numpy.random.Generator
 
     Returns
@@ -234,7 +235,6 @@ def _fitted(kind, scaling, rows, other, data, judged, generator):
         Empty where the covariance is singular.
     """
     X, targets, weights = data
-    counts = counted_once(*data)[other]
     try:
         found = kind(X[rows], targets[rows], weights[rows], generator, scaling)
         laws = [process(X[other]) for process in found]
@@ -242,7 +242,7 @@ def _fitted(kind, scaling, rows, other, data, judged, generator):
         return []
     pairs = []
     for process, law in zip(found, laws, strict=True):
-        held = HeldOut(targets[other], counts, *judged, law)
+        held = HeldOut(targets[other], *judged, law)
         if not np.isfinite(law.logpdf(targets[other])).all():
             break
         given = np.concatenate([rows, other[held.near]])
