@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
 from skbayesnn._blocks import in_blocks
+from skbayesnn._extremes import FarTargets
 from skbayesnn._safety import VersionStampMixin
 from skbayesnn._typing import ArrayLike, FloatArray, Seed
 from skbayesnn._validation import Options, central_levels, check_levels, check_n_samples
@@ -61,6 +62,9 @@ class ProbabilisticRegressorMixin(VersionStampMixin):
     point_estimate = "mean"
 
     _y_ndim = 1
+
+    # Of targets that a fit clipped.
+    _y_far = FarTargets()
 
     @overload
     def predict(

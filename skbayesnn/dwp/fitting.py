@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skbayesnn._validation import within_limits
+from skbayesnn._extremes import clipped_targets
 from skbayesnn.dwp.inference import SparseInference
 from skbayesnn.dwp.model import Model
 from skbayesnn.dwp.plan import make_plan
@@ -25,8 +25,7 @@ class Training:
     def _fit_rows(self, X, y, weights, labels=None):
         generators, table, chance = spawn_generators(self.random_state, 8), (X, y), 0.0
         if labels is None:
-            if self.normalize_y:
-                y = within_limits(y, "y", weights)
+            y, self._y_far = clipped_targets(y, weights, self.normalize_y)
             rows, weights, chance = find_copies(X, y, weights)
             X, y = X[rows], y[rows]
         train_rows, held_out = slice(None), None
@@ -126,6 +125,7 @@ class Training:
         """Fitted attributes for predictions with the current parameters."""
         model = self._model.freeze()
         out = {"_model": model, "_y_ndim": self._y_ndim, "n_features_in_": self.n_features_in_}
+        out["_y_far"] = self._y_far
         out.update(model.attributes())
         for name in ("noise_variance_", "signal_variance_"):
             if self._y_ndim == 1 and name in out:

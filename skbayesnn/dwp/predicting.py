@@ -34,7 +34,7 @@ class Predicting:
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         with Workers(self.n_jobs) as workers:
             mixtures = self._model.mixtures(X, workers)
-        return mixtures[0] if self._y_ndim == 1 else mixtures
+        return self._y_far(mixtures[0] if self._y_ndim == 1 else mixtures)
 
     @one_blas_thread
     def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: Seed = 0) -> FloatArray:
@@ -66,4 +66,6 @@ class Predicting:
         check_n_samples(n_samples)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         generator = spawn_generators(random_state, 1)[0]
-        return self._model.sample(X, generator, n_samples)
+        draws = self._model.sample(X, generator, n_samples)
+        self._y_far.replace_draws(draws, lambda: self.predict_distribution(X).mean(), generator)
+        return draws

@@ -161,9 +161,10 @@ class DeepWishartRegressor(
         deviations of about one: 0.03 for some column at least, and 300 at most.
     normalize_y : bool, default=True
         Standardise the targets internally. All outputs are in the units of y either way. A few
-        extremes that would make all other targets look the same are clipped, with a warning. With
-        False, priors are in the units of y, too, so y must have a standard deviation of 0.001 to
-        30, and a mean of at most 300.
+        extremes that would make all other targets look the same are clipped, with a warning, and
+        predictions have a wide part for targets like them.
+        With False, priors are in the units of y, too, so y must have a standard deviation of 0.001
+        to 30, and a mean of at most 300.
     point_estimate : {"mean", "median"}, default="mean"
         Point of the predictive distribution that ``predict`` returns.
     n_jobs : int or None, default=None

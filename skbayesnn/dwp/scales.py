@@ -9,7 +9,8 @@ about unit size. Training fails far from that, so such data raise an error with 
 
 import numpy as np
 
-from skbayesnn._validation import limits_of_extremes, location_and_scale
+from skbayesnn._extremes import limits_of_extremes
+from skbayesnn._validation import location_and_scale
 from skbayesnn.training.normal_scores import NormalScores, heavy_columns
 
 INPUT_SPREADS = 0.03, 300.0

@@ -27,13 +27,13 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skbayesnn._extremes import clipped_targets
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, Seed
 from skbayesnn._validation import (
     check_parameters,
     check_sample_weight,
     location_and_scale,
-    within_limits,
 )
 from skbayesnn.base import POINT_ESTIMATES, ProbabilisticRegressorMixin
 from skbayesnn.pooling.copies import distinct_rows
@@ -69,7 +69,7 @@ class ForestDistributionRegressor(ProbabilisticRegressorMixin, RegressorMixin, B
     of a new row consists of the training targets, weighted by how often they share a leaf with it,
     and smoothed. How much they are smoothed is estimated from the training rows, each under the
     trees that were not fitted to it. A few extremes that would make all other targets look the same
-    are clipped, with a warning.
+    are clipped, with a warning, and predictions have a wide part for targets like them.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ class ForestDistributionRegressor(ProbabilisticRegressorMixin, RegressorMixin, B
         X, y = validate_data(self, X, y, y_numeric=True, **_TABLE)
         y = y.astype(np.float64)
         rows, weights = check_sample_weight(sample_weight, y)
-        X, y = X[rows], within_limits(y[rows], "y", weights)
+        X, (y, self._y_far) = X[rows], clipped_targets(y[rows], weights)
         # Whatever the units: the grid, and squares that no float holds.
         self._loc, self._scale = map(float, location_and_scale(y, "y"))
         y = (y - self._loc) / self._scale
@@ -281,7 +281,8 @@ class ForestDistributionRegressor(ProbabilisticRegressorMixin, RegressorMixin, B
             means[block, :-1], variances[block, :-1] = _smoothed(*parts, *chosen)
         stray = 1.0 / (len(self._targets) + 1.0)
         weights = np.append(np.full(N_COMPONENTS, (1.0 - stray) / N_COMPONENTS), stray)
-        return PredictiveMixture(weights, means, variances).scaled(self._loc, self._scale)
+        mixture = PredictiveMixture(weights, means, variances)
+        return self._y_far(mixture.scaled(self._loc, self._scale))
 
 
 _TABLE = {"accept_sparse": "csr", "dtype": np.float32, "ensure_all_finite": "allow-nan"}

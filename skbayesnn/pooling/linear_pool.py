@@ -39,7 +39,7 @@ class LinearPoolMixin(ProbabilisticRegressorMixin):
             if there are several.
         """
         check_is_fitted(self)
-        return scaled(*self._pooled(X))
+        return self._y_far(scaled(*self._pooled(X)))
 
     def _pooled(self, X):
         """The pool, or a list of them, and the factor that it is yet to be scaled by."""
@@ -91,7 +91,8 @@ class LinearPoolMixin(ProbabilisticRegressorMixin):
             draws = np.empty((len(part), n_samples)) if draws is None else draws
             draws[:, columns] = np.where(own[:, columns], part, draws[:, columns])
         draws = draws[:, rng.permutation(n_samples)]
-        if factor == 1.0:
-            return draws
-        centre = median(self._pooled(X)[0])[:, None]
-        return centre + factor * (draws - centre)
+        if factor != 1.0:
+            centre = median(self._pooled(X)[0])[:, None]
+            draws = centre + factor * (draws - centre)
+        self._y_far.replace_draws(draws, lambda: self.predict_distribution(X).mean(), rng)
+        return draws

@@ -23,6 +23,7 @@ from sklearn.utils.validation import (
 )
 
 from skbayesnn._blocks import take_rows
+from skbayesnn._extremes import clipped_targets
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, FloatArray, Seed
 from skbayesnn._validation import (
@@ -30,7 +31,6 @@ from skbayesnn._validation import (
     Options,
     check_sample_weight,
     location_and_scale,
-    within_limits,
 )
 from skbayesnn._warnings import warn_user
 from skbayesnn.pooling.default_members import EXPECTED_COSTS, default_members
@@ -78,7 +78,8 @@ class StackingDistributionRegressor(
     the stack uses the distribution of their out-of-fold errors, with a scale that depends on the
     prediction.
 
-    A few extremes that would make all other targets look the same are clipped, with a warning.
+    A few extremes that would make all other targets look the same are clipped, with a warning, and
+    predictions have a wide part for targets like them.
 
     Parameters
     ----------
@@ -336,7 +337,7 @@ class StackingDistributionRegressor(
             weights = np.zeros(len(y))
             weights[rows] = given
         # One typing error would decide all scores.
-        y[rows] = within_limits(y[rows], "y", given)
+        y[rows], self._y_far = clipped_targets(y[rows], given)
         location_and_scale(y[rows], "y", given)  # refuses what no density can be computed of
         return y, rows, weights
 

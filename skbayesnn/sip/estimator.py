@@ -7,9 +7,10 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skbayesnn._extremes import clipped_targets
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, FloatArray, Schedule, Seed
-from skbayesnn._validation import check_n_samples, within_limits
+from skbayesnn._validation import check_n_samples
 from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.threads import one_blas_thread
@@ -140,7 +141,8 @@ class SIPRegressor(
         where they are overconfident.
     normalize_y : bool, default=True
         Standardise the targets internally. All outputs are in the units of y either way. A few
-        extremes that would make all other targets look the same are clipped, with a warning.
+        extremes that would make all other targets look the same are clipped, with a warning, and
+        predictions have a wide part for targets like them.
     n_jobs : int or None, default=None
         Number of cores to use. None means one, unless a joblib context says otherwise. The result
         does not depend on it. Several targets, or the networks of a single target, are fitted in
@@ -363,9 +365,9 @@ class SIPRegressor(
         """
         self._check_parameters()
         X, y, weights = regression_rows(self, X, y, sample_weight, least=2)
-        if self.normalize_y:
-            y = within_limits(y, "y", weights)
+        y, far = clipped_targets(y, weights, self.normalize_y)
         self._forget()
+        self._y_far = far
         members = self._new_members(y, number_of_networks(self.n_networks, len(X), NETWORKS))
         if members:
             self._fit_members(members, X, y, weights)
@@ -438,11 +440,11 @@ class SIPRegressor(
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         if hasattr(self, "estimators_"):
-            return self._predictions_of_members(X)
+            return self._y_far(self._predictions_of_members(X))
         scaled = self._scaled(X)
         mixture = pooled([self._predictor.mixture(scaled)], [self._process], [scaled])
         mixture = where_unseen(mixture, *self._away(X, scaled))
-        return mixture.scaled(self._y_offset, self._y_scale)
+        return self._y_far(mixture.scaled(self._y_offset, self._y_scale))
 
     @one_blas_thread
     def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: Seed = 0) -> FloatArray:
@@ -472,8 +474,16 @@ class SIPRegressor(
         check_n_samples(n_samples)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         if hasattr(self, "estimators_"):
-            return self._functions_of_members("sample_y", X, n_samples, random_state)
-        (generator,) = spawn_generators(random_state, 1)
+            draws = self._functions_of_members("sample_y", X, n_samples, random_state)
+            (generator,) = spawn_generators(random_state, 1)
+        else:
+            (generator,) = spawn_generators(random_state, 1)
+            draws = self._draws_of_one(X, n_samples, generator)
+        self._y_far.replace_draws(draws, lambda: self.predict_distribution(X).mean(), generator)
+        return draws
+
+    def _draws_of_one(self, X, n_samples, generator):
+        """New observations of this estimator's own network, or of the process beside it."""
         scaled = self._scaled(X)
         f = self._predictor.observations(scaled, n_samples, generator)
         if self._process is not None:

@@ -90,7 +90,8 @@ class StableNNRegressorCV(
         as the paper does; a fit warns if they are far from that.
     normalize_y : bool, default=True
         Standardise the targets internally. All outputs are in the units of y either way. A few
-        extremes that would make all other targets look the same are clipped, with a warning.
+        extremes that would make all other targets look the same are clipped, with a warning, and
+        predictions have a wide part for targets like them.
     point_estimate : {"mean", "median"}, default="median"
         Point of the predictive distribution that ``predict`` returns. For α ≤ 1 the predictive mean
         and variance do not exist far from the data; the median, the quantiles and the density

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skbayesnn._extremes import clipped_targets
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, FloatArray, Seed
 from skbayesnn._validation import (
@@ -15,7 +16,6 @@ from skbayesnn._validation import (
     check_parameters,
     check_sample_weight,
     location_and_scale,
-    within_limits,
 )
 from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.copies import find_copies
@@ -128,7 +128,8 @@ class StableNNRegressor(
         as the paper does; a fit warns if they are far from that.
     normalize_y : bool, default=True
         Standardise the targets internally. All outputs are in the units of y either way. A few
-        extremes that would make all other targets look the same are clipped, with a warning.
+        extremes that would make all other targets look the same are clipped, with a warning, and
+        predictions have a wide part for targets like them.
     point_estimate : {"mean", "median"}, default="median"
         Point of the predictive distribution that ``predict`` returns. For α ≤ 1 the predictive mean
         and variance do not exist far from the data; the median, the quantiles and the density
@@ -423,8 +424,7 @@ class StableNNRegressor(
 
     def _prepared(self, X, y, weights):
         """Rows without copies and extremes, their targets and weights, location and scale of y."""
-        if self.normalize_y:
-            y = within_limits(y, "y", weights)
+        y, self._y_far = clipped_targets(y, weights, self.normalize_y)
         rows, weights, _ = find_copies(X, y, weights)
         X, y = X[rows], y[rows]
         location, scale = location_and_scale(y, "y", weights) if self.normalize_y else (0.0, 1.0)
@@ -461,7 +461,7 @@ class StableNNRegressor(
             law = self._extrapolation.stacked(law, self.cells_, self._draws, X)
         if self._beside is not None:
             law = pooled([law], [self._beside], [self.cells_.inputs.scaled(X)])
-        return law.scaled(float(self._location), float(self._scale))
+        return self._y_far(law.scaled(float(self._location), float(self._scale)))
 
     def _standardised_law(self, X):
         """The prediction of the network alone, for standardised targets."""
@@ -534,4 +534,7 @@ class StableNNRegressor(
                 f, self.cells_.inputs.scaled(X),
                 lambda _: self._standardised_law(X).mean()[:, None], rng,
             )  # fmt: skip
-        return self._location + self._scale * f
+        f *= self._scale
+        f += self._location
+        self._y_far.replace_draws(f, lambda: self.predict_distribution(X).mean(), rng)
+        return f

@@ -145,7 +145,7 @@ class MixturePredictions(ProbabilisticRegressorMixin):
             where_unseen(known, *with_processes(*unseen, beside, standardised, t))
             for t, known in enumerate(mixtures)
         ]
-        return mixtures[0] if self._y_ndim == 1 else mixtures
+        return self._y_far(mixtures[0] if self._y_ndim == 1 else mixtures)
 
     def _own_mixtures(self, X):
         """Predictive distributions of this estimator's own networks, one a target."""

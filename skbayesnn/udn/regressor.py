@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 
+from skbayesnn._extremes import clipped_targets
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, Schedule, Seed
 from skbayesnn._validation import (
@@ -15,7 +16,6 @@ from skbayesnn._validation import (
     check_parameters,
     location_and_scale,
     positive,
-    within_limits,
 )
 from skbayesnn.base import POINT_ESTIMATES
 from skbayesnn.numerics.threads import one_blas_thread
@@ -146,7 +146,8 @@ class UDNRegressor(
         quarter of a standard deviation outside. Images have one mean and one scale for all pixels.
     normalize_y : bool, default=True
         Standardise the targets internally. All outputs are in the units of y either way. A few
-        extremes that would make all other targets look the same are clipped, with a warning.
+        extremes that would make all other targets look the same are clipped, with a warning, and
+        predictions have a wide part for targets like them.
     point_estimate : {"mean", "median"}, default="mean"
         Point of the predictive distribution that ``predict`` returns.
     n_jobs : int or None, default=None
@@ -387,8 +388,7 @@ class UDNRegressor(
         """
         self._check_parameters()
         X, y, weights = regression_rows(self, X, y, sample_weight)
-        if self.normalize_y:
-            y = within_limits(y, "y", weights)
+        y, self._y_far = clipped_targets(y, weights, self.normalize_y)
         self._y_ndim, targets = y.ndim, y.reshape(len(y), -1)
         law, n_networks = self._law(targets.shape[1]), self._number_of_networks(len(X))
         self._initialise(*X.shape[::-1], law, n_networks)
