@@ -9,9 +9,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.base import MetaEstimatorMixin, RegressorMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.exceptions import FitFailedWarning
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import (
@@ -32,39 +31,26 @@ from skbayesnn._validation import (
     check_sample_weight,
     location_and_scale,
 )
-from skbayesnn._warnings import warn_user
-from skbayesnn.pooling.default_members import EXPECTED_COSTS, default_members
+from skbayesnn.pooling.default_members import default_members
 from skbayesnn.pooling.laws import MemberLaw, TargetSpread
 from skbayesnn.pooling.linear_pool import LinearPoolMixin
+from skbayesnn.pooling.member_fits import MemberFits
 from skbayesnn.pooling.members import is_estimator, named_members
 from skbayesnn.pooling.out_of_fold import (
     are_points,
     error_law,
-    fit_to_all,
     folds_of,
-    log_densities_of,
     mixtures_by_fold,
-    pooled_crps_matrix,
-    predict_fold,
 )
-from skbayesnn.pooling.schedule import run_longest_first
-from skbayesnn.pooling.spread import spread_factor
-from skbayesnn.pooling.varying import VaryingWeights, number_columns
-from skbayesnn.pooling.weights import crps_weights, log_score_weights
-from skbayesnn.predictive import PredictiveMixture, linear_pool
+from skbayesnn.pooling.weighing import Weighing
+from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.training.members import report_warnings, weight_keyword
-
-_LEAST_WEIGHT = 0.01
-"""Members with a smaller weight are dropped, so that predictions stay fast."""
-
-_FEW_FITS = 2
-"""Fits to folds, in all, up to which the fits to all rows do not wait for the weights. Two cores
-would be idle, and few members are left out."""
 
 
 class StackingDistributionRegressor(
-    CallbackSupportMixin, LinearPoolMixin, MetaEstimatorMixin, RegressorMixin, _BaseComposition
-):
+    MemberFits, Weighing, CallbackSupportMixin, LinearPoolMixin, MetaEstimatorMixin,
+    RegressorMixin, _BaseComposition,
+):  # fmt: skip
     """Predictive distributions of several regressors, stacked into one.
 
     Use it if you do not know which model suits your data. Cross-validation predicts every row with
@@ -341,58 +327,6 @@ class StackingDistributionRegressor(
         location_and_scale(y[rows], "y", given)  # refuses what no density can be computed of
         return y, rows, weights
 
-    def _fit_to_folds(self, members, splits, X, y, weights, all_rows, root):
-        """Fit the members to the folds and, if these fits are few, to all rows at the same time.
-
-        Returns
-        -------
-        folds : list of list of FoldPrediction
-            What each member predicts for the test rows of each fold.
-        done : dict
-            As :meth:`_fit_to_all` returns it, of all members; empty if they are still to be fitted.
-        """
-        pairs = [(k, split) for k in range(len(members)) for split in splits]
-        contexts = self._subtasks(root, "out of fold", len(pairs))
-        keep, n = not self.refit, len(splits)
-        tasks = [
-            (predict_fold, clone(members[k]), X, y, weights, *split, keep, context, self)
-            for (k, split), context in zip(pairs, contexts, strict=True)
-        ]
-        expected = EXPECTED_COSTS if self.estimators is None else {}
-        costs = [expected.get(self.names_[k], 0.0) for k, _ in pairs]
-        if self.refit and len(pairs) <= _FEW_FITS:
-            every = range(len(members))
-            tasks += self._tasks_of_all_rows(members, every, all_rows, root)
-            costs += [expected.get(self.names_[k], 0.0) for k in every]
-        results = run_longest_first(tasks, costs, self.n_jobs)
-        of_folds, whole = results[: len(pairs)], results[len(pairs) :]
-        folds = [of_folds[begin : begin + n] for begin in range(0, len(of_folds), n)]
-        return folds, dict(enumerate(whole))
-
-    def _judge(self, folds, tests, y, weights):
-        """Set the log densities of all members, and return the errors of those that have none."""
-        failed, self.cv_log_densities_ = {}, np.full((len(folds), len(y)), np.nan)
-        for k, of_member in enumerate(folds):
-            try:
-                self.cv_log_densities_[k] = log_densities_of(of_member, tests, y, weights)
-            except Exception as error:  # whatever a member fails with
-                failed[k] = error
-        return failed
-
-    def _fit_to_all(self, members, used, folds, all_rows, root):
-        """Each of these members fitted to all rows, or its error, and what it warned of."""
-        tasks = self._tasks_of_all_rows(members, used, all_rows, root)
-        costs = [sum(fold.seconds for fold in folds[k]) for k in used]
-        results = run_longest_first(tasks, costs, self.n_jobs)
-        return dict(zip(used, results, strict=True))
-
-    def _tasks_of_all_rows(self, members, used, all_rows, root):
-        contexts = self._subtasks(root, "all rows", len(used))
-        return [
-            (fit_to_all, members[k], *all_rows, context, self)
-            for k, context in zip(used, contexts, strict=True)
-        ]
-
     def _validated(self, X, y):
         """The table as the members take it, and the targets; what X holds the members check."""
         if y is None:
@@ -408,75 +342,6 @@ class StackingDistributionRegressor(
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         return X, y
-
-    def _subtasks(self, root, name, n_tasks):
-        """Callback contexts of tasks that run side by side."""
-        parent = root.subcontext(task_name=name, max_subtasks=n_tasks, sequential_subtasks=False)
-        parent.call_on_fit_task_begin(estimator=self)
-        return [parent.subcontext(task_name="member", task_id=i) for i in range(n_tasks)]
-
-    def _leave_out(self, failed, members):
-        """Report members that failed, and return the others; raise if there are none."""
-        alive = [k for k in members if k not in failed]
-        told = {self.names_[k]: f"{type(e).__name__}: {e}" for k, e in failed.items()}
-        self.failures_ = {**self.failures_, **told}
-        if not alive:
-            # Most often it is the data: the first error says what a member would say alone.
-            error = next(iter(failed.values()))
-            error.add_note(f"All members of the stack failed: {self.failures_}")
-            raise error
-        for k, error in failed.items():
-            warn_user(
-                f"The member {self.names_[k]!r} failed and is left out: {error}",
-                FitFailedWarning,
-            )
-        return alive
-
-    def _weigh(self, alive, folds, tests, X, y, weights):
-        """Set the weights of these members, and return the numbers of those that have one."""
-        rows = np.flatnonzero(np.isfinite(self.cv_log_densities_[alive[0]]))
-
-        def best(members):
-            if self.objective == "crps":
-                matrix = pooled_crps_matrix([folds[k] for k in members], tests, y, weights)
-                return crps_weights(matrix), None
-            return self._by_log_score(members, rows, X, weights)
-
-        found, self._varying = best(alive)
-        kept = [k for k, weight in zip(alive, found, strict=True) if weight >= _LEAST_WEIGHT]
-        if len(kept) < len(alive):
-            found, self._varying = best(kept)
-        self.weights_ = np.zeros(len(folds))
-        self.weights_[kept] = found
-        return kept
-
-    def _by_log_score(self, members, rows, X, weights):
-        """Mean weights by these rows, and the function of the inputs where weights vary."""
-        X, weights = take_rows(X, rows), take_rows(weights, rows)
-        densities = self.cv_log_densities_[np.ix_(members, rows)]
-        constant = log_score_weights(densities, weights)
-        columns = number_columns(X) if self.varying_weights else None
-        if columns is None or len(members) == 1:
-            return constant, None
-        varying = VaryingWeights(densities, X, columns, constant, weights)
-        return np.average(varying(X), axis=0, weights=weights), varying
-
-    def _spread_of(self, held_out, used, X, y, weights):
-        """Factor of the spread, by pools whose weights had no say from the rows that they predict.
-
-        Weights of the same rows would make the pool look too wide. Of a single fold they have to
-        do; such tables are large.
-        """
-        every = np.concatenate([rows for _, rows in held_out])
-        pools, targets, masses = [], [], []
-        for mixtures, rows in held_out:
-            others = every[~np.isin(every, rows)] if len(held_out) > 1 else every
-            found, varying = self._by_log_score(used, others, X, weights)
-            of_rows = found if varying is None else varying(take_rows(X, rows))
-            pools.append(linear_pool(mixtures, of_rows))
-            targets.append(y[rows])
-            masses.append(np.ones(len(rows)) if weights is None else weights[rows])
-        return spread_factor(pools, targets, masses)
 
     def _check_table(self, X):
         """Raise for a table that is not like that of the fit; members check what it holds."""

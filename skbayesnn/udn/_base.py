@@ -17,10 +17,10 @@ from skbayesnn.training.unseen import Unseen
 from skbayesnn.udn.architecture import FUSED, MANY_INPUTS, Architecture
 from skbayesnn.udn.depth import CategoricalDepth, PointMass, TruncatedPoisson
 from skbayesnn.udn.inference import DepthInference
+from skbayesnn.udn.input_choices import InputChoices
 from skbayesnn.udn.inputs import OneScale, TableScales, waves
 from skbayesnn.udn.near_inputs import NearInputs
 from skbayesnn.udn.network import Network
-from skbayesnn.udn.relevance import relevances
 
 NETWORKS = {500: 4, 1000: 3, 2000: 2}
 """Fewer rows than this, and how many networks "auto" pools then; one else, and of images. Single
@@ -28,13 +28,9 @@ fits of small tables differ by the seed, and take seconds."""
 EPOCHS, LEAST_EPOCHS, IMAGE_EPOCHS = 500, 90, 30
 MOST_WORK, PATIENCE = 512_000, 0.4
 LEAST_HELD_ROWS = 4
-SCOUT_START, SCOUT_EPOCHS = 0.1, 0.2
-"""With many inputs a scout says which of them matter: a network whose weights of layer 1 start this
-much smaller, so that they show what was learned and not where they started, trained for this part
-of the epochs."""
 
 
-class UnboundedDepthMixin:
+class UnboundedDepthMixin(InputChoices):
     """Fit of the network; subclasses turn targets into numbers and outputs into predictions."""
 
     def _settings(self, n_rows):
@@ -149,11 +145,6 @@ class UnboundedDepthMixin:
         if n_inputs < len(self._X_relevance):
             self._start_of_lift(np.sqrt(len(self._X_relevance) / n_inputs))
 
-    def _start_of_lift(self, factor):
-        """Change the size of the first weights of layer 1."""
-        self._network.grow(1)
-        self._network.layer(0)[: self._network.layers[0].n_weights] *= factor
-
     def _train(self, X, targets, weights, strata, shown):
         """Train one network after the other, each with a part of the rows held out of its own."""
         members, self._others = self._members(), []
@@ -185,21 +176,6 @@ class UnboundedDepthMixin:
         self._agree(X, targets, weights)
         self._publish()
         tasks.finish()
-
-    def _start_from(self, before, n_rows):
-        """Start anew with the inputs that proved good in the networks before."""
-        effects = [each._X_effects for each in before if each._X_effects is not None]
-        relevance = relevances(effects, n_rows) if effects else self._X_relevance
-        if effects or before[0]._X_waves:
-            self._start_with(relevance, before[0]._X_waves)
-
-    def _start_with(self, relevance, with_waves=False):
-        """Start anew with inputs multiplied by these, or with waves of the one input."""
-        self._X_relevance, self._X_waves = relevance, with_waves
-        architecture = self._network.architecture
-        if with_waves:
-            architecture = replace(architecture, input_shape=waves(np.zeros((1, 1))).shape[1:])
-        self._new_network(architecture, self._network.generator)
 
     def _train_one(self, X, targets, weights, strata, holding, choose, tasks, workers):
         """Fit on all rows, or on a part and, with ``refit``, then on all of them.
@@ -290,42 +266,6 @@ class UnboundedDepthMixin:
 
     def _agree(self, X, targets, weights):
         """All networks of the pool take the same part of what is beside them."""
-
-    def _weigh_inputs(self, learn, settings):
-        """Train with all inputs alike and with those that matter, and keep what predicts better."""
-        network = self._network
-        self._start_of_lift(SCOUT_START)
-        n_inputs, n_weights = len(self._X_relevance), network.layers[0].n_weights
-        epochs, patience = (
-            max(1, round(SCOUT_EPOCHS * n)) for n in (settings.n_epochs, settings.patience)
-        )
-        tried = learn(replace(settings, n_epochs=epochs, patience=patience))
-        if tried[1].stopped_by_callback:
-            return tried
-        weights = network.layer(0)[:n_weights].reshape(n_inputs, -1).astype(float)
-        squares = np.sum(weights**2, axis=1)
-        return self._better(learn, (np.ones(n_inputs),), (squares / squares.max(),))
-
-    def _try_waves(self, learn, settings):
-        """Train with the one input alone and with waves of it, and keep what predicts better."""
-        return self._better(learn, (self._X_relevance,), (self._X_relevance, True))
-
-    def _better(self, learn, plain, other):
-        """Train from two starts, and keep the second if it is better by a standard error."""
-        fits = []
-        for start in (plain, other):
-            self._start_with(*start)
-            tried = learn()
-            if tried[1].stopped_by_callback:
-                return tried
-            state = self._network, self._depth, self._X_relevance, self._X_waves
-            fits.append((tried, state, tried[0].score_held_out()))
-        leads, counts = fits[1][-1] - fits[0][-1], tried[0].held_out_weights
-        lead = np.average(leads, weights=counts)
-        spread = np.sqrt(np.average((leads - lead) ** 2, weights=counts))
-        tried, state, _ = fits[int(lead > spread / np.sqrt(max(1, len(leads) - 1)))]
-        self._network, self._depth, self._X_relevance, self._X_waves = state
-        return tried
 
     def _refit(self, data, record, tasks, workers):
         """Go on with all rows, noise and temperature held at what was learned."""

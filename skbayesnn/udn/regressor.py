@@ -10,13 +10,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from skbayesnn._extremes import clipped_targets
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, Schedule, Seed
-from skbayesnn._validation import (
-    BOOLEAN,
-    Options,
-    check_parameters,
-    location_and_scale,
-    positive,
-)
+from skbayesnn._validation import BOOLEAN, Options, check_parameters, location_and_scale, positive
 from skbayesnn.base import POINT_ESTIMATES
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.training.effects import input_effects
