@@ -79,12 +79,28 @@ class Extrapolation:
         share : float
         """
         if self._share[0] is not draws:
-            law = self._unseen.law
-            # The smooth model uses the rows in the scaling of the partition.
-            first = partition.log_densities_left_out(draws, law.X, law.targets[:, 0], law.weights)
-            second = law.log_densities_left_out()[:, 0]
-            self._share = draws, stacking_share(first, second, law.weights)
+            first, weights = self.left_out(partition, draws)
+            second = self._unseen.law.log_densities_left_out()[:, 0]
+            self._share = draws, stacking_share(first, second, weights)
         return self._share[1]
+
+    def left_out(self, partition, draws):
+        """Log densities of rows, each left out of the network in turn, and their weights.
+
+        Parameters
+        ----------
+        partition : Partition
+        draws : Draws
+
+        Returns
+        -------
+        log_densities, weights : ndarray of shape (n,)
+            Of several hundred rows, if there are more.
+        """
+        law = self._unseen.law
+        # The smooth model uses the rows in the scaling of the partition.
+        given = law.X, law.targets[:, 0], law.weights
+        return partition.log_densities_left_out(draws, *given), law.weights
 
     def _away(self, partition, draws, X):
         """Weight of the smooth model at each row, and its predictions."""

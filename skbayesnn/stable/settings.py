@@ -9,7 +9,7 @@ from skbayesnn.base import POINT_ESTIMATES
 from skbayesnn.stable.partitions.sampled import ACTIVATIONS
 
 CONSTRAINTS = {
-    "alpha": [Interval(Real, 0, 2, "right"), Options(("sample",))],
+    "alpha": [Interval(Real, 0, 2, "right"), Options(("auto", "sample"))],
     "nu": [positive(), Options(("auto", "sample"))],
     "cells": [Options(("auto", "line", "plane", "additive", "sampled"))],
     "likelihood": [Options(("auto", "gaussian", "student_t"))],

@@ -289,7 +289,7 @@ def test_a_warm_start_goes_on_where_the_chains_ended(jumps):
     with pytest.raises(ValueError, match=r"the parameters \['alpha'\] have changed"):
         before.set_params(alpha=1.5).fit(*jumps)
     with pytest.raises(ValueError, match="X, y or sample_weight have changed"):
-        before.set_params(alpha=1.1).fit(jumps[0], jumps[1] + 1.0)
+        before.set_params(alpha="auto").fit(jumps[0], jumps[1] + 1.0)
     before.fit(*jumps)
     np.testing.assert_array_equal(before.noise_variance_draws_, model.noise_variance_draws_)
 

@@ -43,8 +43,12 @@ def test_badly_scaled_inputs_fit_and_say_what_to_do(scale, n_features):
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("alpha", 0.0, r"must be a float in the range \(0, 2\] or one of {.sample.}. Got 0.0"),
-        ("alpha", 2.5, r"\(0, 2\] or one of {.sample.}. Got 2.5"),
+        (
+            "alpha",
+            0.0,
+            r"a float in the range \(0, 2\] or one of {.auto., .sample.}. Got 0.0",
+        ),
+        ("alpha", 2.5, r"\(0, 2\] or one of {.auto., .sample.}. Got 2.5"),
         ("alpha", "high", "Got 'high'"),
         ("nu", -1.0, r"must be a float in the range \(0, inf\)"),
         ("nu", np.nan, "Got nan"),

@@ -121,6 +121,7 @@ def test_moving_units_agree_with_the_exact_cells_of_the_line(rows_in_blocks, mon
     x = np.linspace(-2, 2, 15)[:, None]
     y = np.where(x[:, 0] > 0.3, 1.0, -1.0) + 0.2 * rng.standard_normal(15)
     options = {
+        "alpha": 1.1,
         "noise_variance": 0.04,
         "normalize_X": False,
         "normalize_y": False,

@@ -12,6 +12,9 @@ from skbayesnn.stable.partitions.plane.partition import FaceCells
 from skbayesnn.stable.partitions.sampled import BIAS_SCALES, UnitCells
 from skbayesnn.stable.samplers.problem import Prior
 
+DEFAULT_ALPHA = 1.1
+"""The paper's α."""
+
 _MIN_SEPARATING_MASS = 0.01
 _MAX_PLANE_ROWS = 150
 _EXACT = {1: "line", 2: "plane"}
@@ -147,7 +150,7 @@ def has_student_noise(estimator, kind):
     return estimator.likelihood != "gaussian" and _may_have_student_noise(estimator, kind)
 
 
-def make_prior(estimator, partition):
+def make_prior(estimator, partition, alpha=DEFAULT_ALPHA):
     """Prior of an estimator, with its fixed parameters; None for those that are sampled.
 
     Parameters
@@ -155,12 +158,15 @@ def make_prior(estimator, partition):
     estimator : StableNNRegressor
         The scale of its targets must be known already.
     partition : Partition
+    alpha : float, default=1.1
+        What ``alpha="auto"`` stands for.
 
     Returns
     -------
     prior : Prior
     """
-    alpha, nu, noise = estimator.alpha, estimator.nu, estimator.noise_variance
+    nu, noise = estimator.nu, estimator.noise_variance
+    alpha = alpha if estimator.alpha == "auto" else estimator.alpha
     if nu == "auto":
         nu = 1.0 if isinstance(partition, UnitCells) else "sample"
     return Prior(
