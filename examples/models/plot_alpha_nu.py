@@ -24,7 +24,9 @@ def panels(parameter, values, title):
     _, axes = plt.subplots(1, len(values), figsize=(13, 3.4), sharey=True, layout="constrained")
     for value, ax in zip(values, axes, strict=True):
         # Extreme values need longer chains than the default.
-        model = StableNNRegressor(nu=1.0, thin=16, random_state=0).set_params(**{parameter: value})
+        model = StableNNRegressor(alpha=1.1, nu=1.0, thin=16, random_state=0).set_params(
+            **{parameter: value}
+        )
         model.fit(x[:, None], y)
         PredictionIntervalDisplay.from_estimator(model, grid, coverages=0.9, ax=ax)
         ax.plot(x, y, "k.", ms=4)
