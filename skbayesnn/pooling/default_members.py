@@ -5,8 +5,8 @@ They never depend on time: results must not depend on the machine.
 
 from sklearn.model_selection import KFold, ShuffleSplit
 
-FIVE_FOLDS, THREE_FOLDS = 2_000, 5_000
-"""Rows up to which there are five folds, and three; beyond, a tenth is held out once."""
+MOST_ROWS_BY_FOLDS = {5: 500, 4: 2_000, 3: 5_000}
+"""Rows up to which there are so many folds; beyond, a tenth is held out once."""
 
 FEW_ROWS = 500
 """Rows up to which the stack is fast. With more, the sparse implicit process has one network
@@ -44,7 +44,7 @@ def default_members(n_rows):
     from skbayesnn.pooling.forest import ForestDistributionRegressor
 
     few = n_rows <= FEW_ROWS
-    networks = 2 if not few and n_rows <= FIVE_FOLDS else "auto"
+    networks = 2 if not few and n_rows <= MOST_ROWS_BY_FOLDS[4] else "auto"
     members = [
         ("udn", UDNRegressor(n_networks=networks)),
         ("forest", ForestDistributionRegressor()),
@@ -71,10 +71,10 @@ def default_splitter(n_rows, seed):
     Returns
     -------
     splitter : cross-validation splitter
-        Five folds up to 2,000 rows, three up to 5,000, and otherwise a single split that holds out
-        a tenth of the rows.
+        Five folds up to 500 rows, four up to 2,000, three up to 5,000, and otherwise a single split
+        that holds out a tenth of the rows.
     """
-    if n_rows > THREE_FOLDS:
-        return ShuffleSplit(1, test_size=0.1, random_state=seed)
-    n_folds = min(5 if n_rows <= FIVE_FOLDS else 3, n_rows)
-    return KFold(n_folds, shuffle=True, random_state=seed)
+    for n_folds, most_rows in MOST_ROWS_BY_FOLDS.items():
+        if n_rows <= most_rows:
+            return KFold(min(n_folds, n_rows), shuffle=True, random_state=seed)
+    return ShuffleSplit(1, test_size=0.1, random_state=seed)

@@ -460,8 +460,9 @@ def test_the_default_stack_depends_on_the_number_of_rows_alone():
     members = [dict(default_members(n)) for n in (500, 501, 2000, 2001)]
     assert [each["sip"].n_networks for each in members] == [2, 1, 1, 1]
     assert [each["udn"].n_networks for each in members] == ["auto", 2, 2, "auto"]
-    folds = [default_splitter(n, 0).get_n_splits(np.zeros((n, 1))) for n in (3, 500, 4000, 50_000)]
-    assert folds == [3, 5, 3, 1]
+    sizes = (3, 500, 501, 2000, 4000, 50_000)
+    folds = [default_splitter(n, 0).get_n_splits(np.zeros((n, 1))) for n in sizes]
+    assert folds == [3, 5, 4, 4, 3, 1]
 
 
 def test_copies_are_in_the_same_fold():
