@@ -30,7 +30,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skbayesnn import StackingDistributionRegressor
 from skbayesnn.metrics import crps_scorer, log_predictive_density_scorer
-from skbayesnn.pooling import stacking as module
+from skbayesnn.pooling import member_fits
 from skbayesnn.pooling.copies import distinct_rows
 from skbayesnn.pooling.default_members import default_members, default_splitter
 from skbayesnn.pooling.laws import kind_of
@@ -323,15 +323,15 @@ def test_few_fits_to_folds_and_those_to_all_rows_are_sent_out_together(monkeypat
     """The result is the same; a member that is left out has been fitted in vain."""
     X, y = data()
     members, split = [*LINES[:1], ("mean", Mean())], ShuffleSplit(1, test_size=0.2, random_state=0)
-    models, passes, send = [], [], module.run_longest_first
+    models, passes, send = [], [], member_fits.run_longest_first
 
     def counted(tasks, costs, n_jobs):
         passes.append(len(tasks))
         return send(tasks, costs, n_jobs)
 
-    monkeypatch.setattr(module, "run_longest_first", counted)
+    monkeypatch.setattr(member_fits, "run_longest_first", counted)
     for few in (2, 1):
-        monkeypatch.setattr(module, "_FEW_FITS", few)
+        monkeypatch.setattr(member_fits, "FEW_FITS", few)
         model = StackingDistributionRegressor(members, cv=split, random_state=0)
         models.append(model.fit(X, y))
     assert passes == [4, 2, 1]
