@@ -125,7 +125,6 @@ class Training:
         """Fitted attributes for predictions with the current parameters."""
         model = self._model.freeze()
         out = {"_model": model, "_y_ndim": self._y_ndim, "n_features_in_": self.n_features_in_}
-        out["_y_far"] = self._y_far
         out.update(model.attributes())
         for name in ("noise_variance_", "signal_variance_"):
             if self._y_ndim == 1 and name in out:

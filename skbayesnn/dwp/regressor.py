@@ -436,3 +436,6 @@ class DeepWishartRegressor(
             )
         self._fit_rows(X, y, weights)
         return self
+
+    def _fitted_so_far(self):
+        return {**super()._fitted_so_far(), "_y_far": self._y_far}
