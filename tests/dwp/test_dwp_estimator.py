@@ -366,7 +366,9 @@ def test_draws_that_steps_without_noise_contradict_are_no_divergence():
         y = (X[:, 0] > 0).astype(float)
         # Warnings are errors here: the learning rate is not cut, either.
         model = DeepWishartRegressor(random_state=seed).fit(X, y)
-        assert max(model.loss_curve_) > 1e5  # such draws are there
+        # Such draws are there: others lose about one nat a row. How much they lose depends on
+        # rounding, 8,000 to 200,000 nats on two machines.
+        assert max(model.loss_curve_) > 1e3
         new = rng.normal(size=(200, 1))
         # The step is between two rows with a gap of 0.1 to 0.2, which new rows fall in.
         assert np.mean((model.predict(new) > 0.5) == (new[:, 0] > 0)) > 0.9
