@@ -46,9 +46,9 @@ SINCE = """\
 The fits are of versions of 24 and 25 November 2026. Since then, functions without noise are
 predicted much better, and a Gaussian process takes part in the predictions of the stable network.
 In all four models, a second one that predicts each row from its nearest training rows takes part
-as well. Further changes concern large tables, targets that are mostly zero, inputs or targets with a
-few values far from all others, rows that occur several times, and the stable network with one input
-(``benchmarks/LOG.md``, sections of 26 November).
+as well. Further changes concern large tables, targets that are mostly zero, inputs or targets with
+a few values far from all others, rows that occur several times, and the stable network with one
+input (``benchmarks/LOG.md``, sections of 26 November).
 
 """
 """What changed after the fits of the page; empty after a run of all of them."""
