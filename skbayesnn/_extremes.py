@@ -130,22 +130,31 @@ class FarTargets:
     def _variances(self, t):
         return self.scales[t] ** 2 * student_variances(self.degrees[t])
 
-    def replace_draws(self, draws, means, rng):
-        """Replace some draws of new observations of one target column by draws of this part.
+    def of_draws(self, draws, predict_distribution, X, rng):
+        """Draws of new observations of one target column, some of them replaced by this part's.
 
         Parameters
         ----------
         draws : ndarray of shape (n_rows, n_samples)
             Changed in place.
-        means : callable
-            Returns the predicted means, of shape (n_rows,); called only if there is such a part.
+        predict_distribution : callable
+            From rows to their :class:`~skbayesnn.predictive.PredictiveMixture`; not called if no
+            target was clipped.
+        X : array-like of shape (n_rows, n_features)
         rng : numpy.random.Generator or numpy.random.RandomState
+
+        Returns
+        -------
+        draws : ndarray of shape (n_rows, n_samples)
+            The same array.
         """
         if not np.any(self.parts):
-            return
+            return draws
+        means = predict_distribution(X).mean()
         rows, columns = np.nonzero(rng.random(draws.shape) < self.parts[0])
         variances = rng.choice(self._variances(0), size=len(rows), p=MASSES / MASSES.sum())
-        draws[rows, columns] = means()[rows] + np.sqrt(variances) * rng.standard_normal(len(rows))
+        draws[rows, columns] = means[rows] + np.sqrt(variances) * rng.standard_normal(len(rows))
+        return draws
 
 
 def clipped_targets(y, weights, clip=True):
@@ -181,9 +190,9 @@ def clipped_targets(y, weights, clip=True):
     with np.errstate(invalid="ignore"):  # no limits, no middle
         distances = np.where(beyond, columns - 0.5 * (low + high), 0.0)
     farthest = np.abs(distances).max(axis=0)
-    # In units of the farthest, squares do not overflow.
-    scaled = distances / np.where(beyond.any(axis=0), farthest, 1.0)
-    scales = farthest * np.sqrt(weights @ scaled**2 / np.where(beyond.any(axis=0), counts, 1.0))
+    # In units of the farthest, squares do not overflow; columns within their limits have zeros.
+    unit, n_far = (np.where(beyond.any(axis=0), each, 1.0) for each in (farthest, counts))
+    scales = unit * np.sqrt(weights @ (distances / unit) ** 2 / n_far)
     scales = np.minimum(scales, LARGEST_SCALE)
     return clipped, FarTargets(counts / weights.sum(), scales, 2.0 + counts)
 

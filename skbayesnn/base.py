@@ -63,7 +63,7 @@ class ProbabilisticRegressorMixin(VersionStampMixin):
 
     _y_ndim = 1
 
-    # Of targets that a fit clipped.
+    # What predictions say of targets that a fit clipped; by default there were none.
     _y_far = FarTargets()
 
     @overload

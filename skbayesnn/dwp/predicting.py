@@ -67,5 +67,4 @@ class Predicting:
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         generator = spawn_generators(random_state, 1)[0]
         draws = self._model.sample(X, generator, n_samples)
-        self._y_far.replace_draws(draws, lambda: self.predict_distribution(X).mean(), generator)
-        return draws
+        return self._y_far.of_draws(draws, self.predict_distribution, X, generator)

@@ -184,7 +184,8 @@ class ForestDistributionRegressor(ProbabilisticRegressorMixin, RegressorMixin, B
         X, y = validate_data(self, X, y, y_numeric=True, **_TABLE)
         y = y.astype(np.float64)
         rows, weights = check_sample_weight(sample_weight, y)
-        X, (y, self._y_far) = X[rows], clipped_targets(y[rows], weights)
+        X = X[rows]
+        y, self._y_far = clipped_targets(y[rows], weights)
         # Whatever the units: the grid, and squares that no float holds.
         self._loc, self._scale = map(float, location_and_scale(y, "y"))
         y = (y - self._loc) / self._scale

@@ -94,5 +94,4 @@ class LinearPoolMixin(ProbabilisticRegressorMixin):
         if factor != 1.0:
             centre = median(self._pooled(X)[0])[:, None]
             draws = centre + factor * (draws - centre)
-        self._y_far.replace_draws(draws, lambda: self.predict_distribution(X).mean(), rng)
-        return draws
+        return self._y_far.of_draws(draws, self.predict_distribution, X, rng)

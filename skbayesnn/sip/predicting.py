@@ -66,14 +66,12 @@ class Predicting:
         self._refuse_several_targets("sample_y")
         check_n_samples(n_samples)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        (generator,) = spawn_generators(random_state, 1)
         if hasattr(self, "estimators_"):
             draws = self._functions_of_members("sample_y", X, n_samples, random_state)
-            (generator,) = spawn_generators(random_state, 1)
         else:
-            (generator,) = spawn_generators(random_state, 1)
             draws = self._draws_of_one(X, n_samples, generator)
-        self._y_far.replace_draws(draws, lambda: self.predict_distribution(X).mean(), generator)
-        return draws
+        return self._y_far.of_draws(draws, self.predict_distribution, X, generator)
 
     def _draws_of_one(self, X, n_samples, generator):
         """New observations of this estimator's own network, or of the process beside it."""

@@ -386,8 +386,8 @@ class StableNNRegressor(
         if again:
             check_unchanged(self, X, standardised, weights)
             partition, starts = self.cells_, deepcopy(self._ends)
-            prior = make_prior(self, partition, self.alpha_)
-            n_warmup, extrapolation, beside = 0, self._extrapolation, self._beside
+            alpha, n_warmup = self.alpha_, 0
+            extrapolation, beside = self._extrapolation, self._beside
         else:
             *chains, rng, of_rows, of_process, of_alpha = spawn_generators(
                 self.random_state, self.n_chains + 4
@@ -396,7 +396,7 @@ class StableNNRegressor(
             extrapolation = beside = None
             if partition.may_be_stacked:
                 extrapolation = Extrapolation(partition, X, standardised, weights, of_rows)
-            n_warmup = self.n_warmup
+            alpha, n_warmup = DEFAULT_ALPHA, self.n_warmup
         self.input_scale_ = np.broadcast_to(partition.inputs.scale, X.shape[1]).copy()
         self.bias_scale_ = partition.bias_scale
         judged = not again and may_have_process(self, partition)
@@ -408,11 +408,10 @@ class StableNNRegressor(
         told = {"estimator": self, "X": X, "y": y}
         context.call_on_fit_task_begin(**told)
         self._extrapolation, self._beside = extrapolation, beside
+        if chooses:
+            alpha = choose_alpha(self, partition, extrapolation, of_alpha, told, context)
+        prior = make_prior(self, partition, alpha)
         if not again:
-            alpha = DEFAULT_ALPHA
-            if chooses:
-                alpha = choose_alpha(self, partition, extrapolation, of_alpha, told, context)
-            prior = make_prior(self, partition, alpha)
             starts = start_chains(partition, prior, chains)
         found = sample_posterior(self, partition, prior, starts, n_warmup, told, context)
         vars(self).update(found)

@@ -113,5 +113,4 @@ class Predicting:
             )  # fmt: skip
         f *= self._scale
         f += self._location
-        self._y_far.replace_draws(f, lambda: self.predict_distribution(X).mean(), rng)
-        return f
+        return self._y_far.of_draws(f, self.predict_distribution, X, rng)
