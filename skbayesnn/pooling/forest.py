@@ -37,6 +37,7 @@ from skbayesnn._validation import (
 )
 from skbayesnn.base import POINT_ESTIMATES, ProbabilisticRegressorMixin
 from skbayesnn.pooling.copies import distinct_rows
+from skbayesnn.pooling.unseen import unseen_targets, with_unseen
 from skbayesnn.predictive import PredictiveMixture
 
 N_COMPONENTS = 100
@@ -107,8 +108,9 @@ class ForestDistributionRegressor(ProbabilisticRegressorMixin, RegressorMixin, B
     Notes
     -----
     The weighted targets of a row are sorted and cut into a hundred parts of equal weight. Each part
-    becomes a Gaussian with the mean and variance of the part. One more Gaussian, as wide as all
-    targets and with weight 1 / (n + 1) for n rows, stands for what the forest never saw.
+    becomes a Gaussian with the mean and variance of the part. Student's t distribution with three
+    degrees of freedom, as wide as all targets and with weight 1 / (n + 1) for n rows, stands for
+    what the forest never saw.
 
     Inputs may be sparse, and may have missing values, as in scikit-learn's forest.
 
@@ -216,25 +218,20 @@ class ForestDistributionRegressor(ProbabilisticRegressorMixin, RegressorMixin, B
         if not len(judges):
             return
         parts = _parts(self._weights(leaves[judges], unseen[:, judges].T), self._targets)
-        best = -np.inf
+        part_unseen, best = 1.0 / (len(y) + 1.0), -np.inf
+        of_unseen = np.log(part_unseen) + unseen_targets(len(judges), 0.0, 1.0).logpdf(y[judges])
         for exponent in EXPONENTS:
             for shrinkage in SHRINKAGES:
                 for width in WIDTHS:
                     means, variances = _smoothed(*parts, shrinkage, width, exponent)
-                    densities = self._log_densities(means, variances, y[judges])
+                    seen = np.log1p(-part_unseen) + _log_densities(means, variances, y[judges])
+                    densities = np.logaddexp(seen, of_unseen)
                     score = np.average(densities, weights=weights[judges])
                     if score > best:
                         best = score
                         self.shrinkage_, self.width_ = shrinkage, float(width)
                         self.exponent_ = exponent
         self.oob_log_density_ = float(best - np.log(self._scale))
-
-    def _log_densities(self, means, variances, y):
-        """Log density of each row's mixture, in standardised units."""
-        stray = 1.0 / (len(self._targets) + 1.0)
-        within = -0.5 * ((y[:, None] - means) ** 2 / variances + np.log(variances))
-        within = logsumexp(within, axis=1) - np.log(means.shape[1]) + np.log1p(-stray)
-        return np.logaddexp(within, np.log(stray) - 0.5 * y**2) - 0.5 * np.log(2.0 * np.pi)
 
     def _weights(self, leaves, used=None):
         """Weights of the training targets, in increasing order, for rows in these leaves.
@@ -269,21 +266,19 @@ class ForestDistributionRegressor(ProbabilisticRegressorMixin, RegressorMixin, B
         Returns
         -------
         distribution : PredictiveMixture
-            With 101 components.
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, **_TABLE)
-        n, shape = X.shape[0], (X.shape[0], N_COMPONENTS + 1)
-        means, variances = np.zeros(shape), np.ones(shape)
+        n, shape = X.shape[0], (X.shape[0], N_COMPONENTS)
+        means, variances = np.empty(shape), np.empty(shape)
         for begin in range(0, n, _ROWS_A_BLOCK):
             block = slice(begin, begin + _ROWS_A_BLOCK)
             parts = _parts(self._weights(self.forest_.apply(X[block])), self._targets)
             chosen = self.shrinkage_, self.width_, self.exponent_
-            means[block, :-1], variances[block, :-1] = _smoothed(*parts, *chosen)
-        stray = 1.0 / (len(self._targets) + 1.0)
-        weights = np.append(np.full(N_COMPONENTS, (1.0 - stray) / N_COMPONENTS), stray)
-        mixture = PredictiveMixture(weights, means, variances)
-        return self._y_far(mixture.scaled(self._loc, self._scale))
+            means[block], variances[block] = _smoothed(*parts, *chosen)
+        seen = PredictiveMixture(np.full(N_COMPONENTS, 1.0 / N_COMPONENTS), means, variances)
+        law = with_unseen(seen, 0.0, 1.0, len(self._targets))
+        return self._y_far(law.scaled(self._loc, self._scale))
 
 
 _TABLE = {"accept_sparse": "csr", "dtype": np.float32, "ensure_all_finite": "allow-nan"}
@@ -376,3 +371,9 @@ def _smoothed(centres, means, variances, shrinkage, width, exponent):
     spreads = np.sqrt(np.mean(means**2 + variances, axis=1, keepdims=True))
     widths = np.maximum(width * np.maximum(spreads, _LEAST_WIDTH) ** exponent, _LEAST_WIDTH)
     return centres[:, None] + shrinkage * means, shrinkage**2 * variances + widths**2
+
+
+def _log_densities(means, variances, y):
+    """Log density of each row's Gaussians, alike in weight."""
+    each = -0.5 * ((y[:, None] - means) ** 2 / variances + np.log(2.0 * np.pi * variances))
+    return logsumexp(each, axis=1) - np.log(means.shape[1])

@@ -12,8 +12,8 @@ a regressor with               has the predictive distribution
 no more than ``predict``       its prediction plus an error, see :class:`ErrorLaw`
 =============================  ===================================================================
 
-The last two have no tails beyond the values they have seen. They are therefore mixed with one
-Gaussian as wide as all targets, whose weight is that of one row among n + 1.
+The last two have no tails beyond the values they have seen. They are therefore mixed with a law of
+targets that are unlike these (:mod:`skbayesnn.pooling.unseen`).
 """
 
 import inspect
@@ -22,6 +22,7 @@ import numpy as np
 
 from skbayesnn._pipelines import final_step
 from skbayesnn.metrics.scorers import predict_with
+from skbayesnn.pooling.unseen import with_unseen
 from skbayesnn.predictive import PredictiveMixture
 
 _N_LEVELS = 100
@@ -80,14 +81,8 @@ class TargetSpread:
         spread = np.minimum(values.std(axis=1), between / 1.34)
         least = 0.9 * spread * max(n_known, 1.0) ** -0.2
         widths = np.maximum(widths, np.maximum(least, _LEAST_WIDTH * self.std)[:, None])
-        stray = 1.0 / (self.n_rows + 1.0)
-        weights = np.append(np.full(values.shape[1], (1.0 - stray) / values.shape[1]), stray)
-        n = len(values)
-        return PredictiveMixture(
-            weights,
-            np.column_stack([values, np.full(n, self.mean)]),
-            np.column_stack([widths**2, np.full(n, self.std**2)]),
-        )
+        seen = PredictiveMixture(np.full(_N_LEVELS, 1.0 / _N_LEVELS), values, widths**2)
+        return with_unseen(seen, self.mean, self.std, self.n_rows)
 
 
 class ErrorLaw:

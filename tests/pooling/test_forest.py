@@ -74,7 +74,7 @@ def test_parts_are_means_of_sorted_targets_of_equal_weight():
     model = forest().fit(X, y)
     model.shrinkage_, model.width_ = 1.0, 0.0
     order = np.argsort(y)
-    means = model.predict_distribution(new).means[:, :-1]
+    means = model.predict_distribution(new).means[:, :N_COMPONENTS]
     for row, got in zip(new, means, strict=True):
         w = weights_by_hand(model, X, y, row, range(30))[order]
         # The quantile function, averaged over each hundredth by its values on a fine grid.

@@ -6,6 +6,8 @@ from quantiles import Quantiles
 from scipy import stats
 
 from skbayesnn.pooling.laws import LEVELS, ErrorLaw, MemberLaw, TargetSpread
+from skbayesnn.pooling.unseen import unseen_targets, with_unseen
+from skbayesnn.predictive import PredictiveMixture
 
 
 def test_a_density_from_quantiles_is_close_to_the_density():
@@ -75,9 +77,28 @@ def test_quantiles_far_apart_have_half_the_distance_of_their_neighbours():
     values = np.cumsum(np.arange(100.0))[None]
     smooth = TargetSpread(np.arange(10.0)).smooth(values, 1e12)
     # Steps of 1 to 99: the distance between the neighbours of number i is 2 i + 1.
-    widths = np.sqrt(smooth.variances[0, :-1])
+    widths = np.sqrt(smooth.variances[0, :100])
     np.testing.assert_allclose(widths[40:99], np.arange(40, 99) + 0.5)
     assert widths[99] == pytest.approx(99.0)
     # One more row may lie anywhere among the targets.
-    assert smooth.weights[-1] == pytest.approx(1 / 11)
-    np.testing.assert_allclose(smooth.variances[0, -1], np.arange(10.0).var())
+    unseen = smooth.weights[100:]
+    assert unseen.sum() == pytest.approx(1 / 11)
+    np.testing.assert_allclose(11 * unseen @ smooth.variances[0, 100:], np.arange(10.0).var())
+
+
+def test_targets_unlike_those_seen_have_students_law():
+    """t with three degrees of freedom, and the mean and the variance of all targets: its density
+    where a Gaussian of this variance has none."""
+    law, t = unseen_targets(1, -4.0, 2.0), stats.t(3.0, -4.0, 2.0 / np.sqrt(3.0))
+    np.testing.assert_allclose(law.mean(), -4.0)
+    np.testing.assert_allclose(law.std(), 2.0)
+    y = -4.0 + 2.0 * np.array([1.0, 3.0, 10.0, 30.0, 100.0])
+    np.testing.assert_allclose(law.logpdf(y[None])[0], t.logpdf(y), atol=0.3)
+
+
+def test_unseen_targets_are_one_of_n_plus_1():
+    seen = PredictiveMixture([0.5, 0.5], [[0.0, 1.0]], [[0.1, 0.2]])
+    law = with_unseen(seen, 0.5, 3.0, 9)
+    y = np.array([[-30.0, 0.0, 1.0, 20.0]])
+    unseen = unseen_targets(1, 0.5, 3.0)
+    np.testing.assert_allclose(law.cdf(y), 0.9 * seen.cdf(y) + 0.1 * unseen.cdf(y))
