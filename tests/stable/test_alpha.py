@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from skbayesnn import StableNNRegressor
-from skbayesnn.stable.alpha import TRIED
+from skbayesnn.stable.alpha import TRIED, WINS
+from skbayesnn.stable.extrapolation import Extrapolation
 
 SHORT = {"n_warmup": 100, "n_posterior_draws": 200, "random_state": 0}
 
@@ -30,6 +31,39 @@ def test_few_large_jumps_have_a_smaller_alpha_than_smooth_functions(seed, option
         given = StableNNRegressor(alpha=alpha, **SHORT, **options).fit(X, y)
         np.testing.assert_array_equal(model.noise_variance_draws_, given.noise_variance_draws_)
         np.testing.assert_array_equal(model.predict(X), given.predict(X))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_random_walk_has_a_larger_alpha_unless_it_jumps(seed):
+    rng = np.random.default_rng(seed)
+    x = np.sort(rng.uniform(-2, 2, 200))
+    walk = np.cumsum(np.sqrt(np.diff(x, prepend=-2.0)) * rng.normal(size=200))
+    y = walk + 0.05 * rng.normal(size=200)
+    walks = StableNNRegressor(**SHORT).fit(x[:, None], y)
+    assert walks.alpha_ > 1.1
+    assert StableNNRegressor(**SHORT).fit(x[:, None], y + 20.0 * (x > 0)).alpha_ < 2.0
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("scores", "chosen"),
+    [
+        ([0.0, 1.0], 0.5),
+        ([0.0, -1.0, -2.0], 1.1),
+        ([0.0, -1.0, WINS, -1.0], 1.1),
+        ([0.0, -1.0, WINS + 1.0, WINS], 1.6),
+        ([0.0, -1.0, 1.0, WINS + 1.0], 2.0),
+    ],
+)
+def test_larger_values_have_to_win_by_far(monkeypatch, scores, chosen):
+    """The first is kept at a smaller lead, and values beyond one that loses are not tried."""
+    X, y = rows(steps, seed=1)
+    left = iter(scores)
+    monkeypatch.setattr(Extrapolation, "left_out", lambda *_: (np.array([next(left)]), np.ones(1)))
+    model = StableNNRegressor(**SHORT, gaussian_process=False).fit(X, y)
+    assert model.alpha_ == chosen
+    assert next(left, None) is None
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
