@@ -58,6 +58,7 @@ def choose_alpha(estimator, partition, extrapolation, generator, told, context):
     vars(short).update(SHORT)
 
     def score(number):
+        """Sum of the log densities of left-out rows, with chains of their own."""
         trial = context.subcontext(
             task_name="alpha",
             task_id=estimator.n_chains + number,
