@@ -51,7 +51,8 @@ a few values far from all others, rows that occur several times, and the stable 
 input (``benchmarks/LOG.md``, sections of 26 and 27 November).
 
 The version of 27 November was run on seed 832, small and medium tables, and its classifiers on
-seeds 832, 833 and 834, all sizes; none had been looked at. Medium tables, median log density below
+seeds 832, 833 and 834, all sizes, by the command below with these seeds; none had been looked at.
+Medium tables, median log density below
 that of the truth: UDN and StableNN 0.08, SIP and DeepWishart 0.09, GP 0.28, quantile forest 0.35;
 small ones 0.58 (UDN), 0.64, 0.56, 0.48 (DeepWishart), 0.79 and 0.95. Large tables of classes,
 median log loss above that of the truth: DeepWishart 0.01, UDN 0.02, SVC 0.04, boosted trees 0.14.

@@ -21,7 +21,6 @@ from typing import Literal, Self
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.utils import check_random_state
@@ -37,11 +36,12 @@ from skbayesnn._validation import (
 )
 from skbayesnn.base import POINT_ESTIMATES, ProbabilisticRegressorMixin
 from skbayesnn.pooling.copies import distinct_rows
-from skbayesnn.pooling.unseen import unseen_targets, with_unseen
+from skbayesnn.pooling.unseen import part_unseen, unseen_targets, with_unseen
 from skbayesnn.predictive import PredictiveMixture
 
 N_COMPONENTS = 100
 """Gaussians that stand for the weighted targets of a row, each for the same part of the weight."""
+_ALIKE = np.full(N_COMPONENTS, 1.0 / N_COMPONENTS)
 
 SHRINKAGES = (0.0, 0.25, 0.5, 0.75, 1.0)
 WIDTHS = 2.0 ** np.arange(-7.0, 1.5, 0.5)
@@ -218,14 +218,14 @@ class ForestDistributionRegressor(ProbabilisticRegressorMixin, RegressorMixin, B
         if not len(judges):
             return
         parts = _parts(self._weights(leaves[judges], unseen[:, judges].T), self._targets)
-        part_unseen, best = 1.0 / (len(y) + 1.0), -np.inf
-        of_unseen = np.log(part_unseen) + unseen_targets(len(judges), 0.0, 1.0).logpdf(y[judges])
+        part, best = part_unseen(len(y)), -np.inf
+        of_unseen = np.log(part) + unseen_targets(len(judges), 0.0, 1.0).logpdf(y[judges])
         for exponent in EXPONENTS:
             for shrinkage in SHRINKAGES:
                 for width in WIDTHS:
-                    means, variances = _smoothed(*parts, shrinkage, width, exponent)
-                    seen = np.log1p(-part_unseen) + _log_densities(means, variances, y[judges])
-                    densities = np.logaddexp(seen, of_unseen)
+                    seen = PredictiveMixture(_ALIKE, *_smoothed(*parts, shrinkage, width, exponent))
+                    of_seen = np.log1p(-part) + seen.logpdf(y[judges])
+                    densities = np.logaddexp(of_seen, of_unseen)
                     score = np.average(densities, weights=weights[judges])
                     if score > best:
                         best = score
@@ -276,7 +276,7 @@ class ForestDistributionRegressor(ProbabilisticRegressorMixin, RegressorMixin, B
             parts = _parts(self._weights(self.forest_.apply(X[block])), self._targets)
             chosen = self.shrinkage_, self.width_, self.exponent_
             means[block], variances[block] = _smoothed(*parts, *chosen)
-        seen = PredictiveMixture(np.full(N_COMPONENTS, 1.0 / N_COMPONENTS), means, variances)
+        seen = PredictiveMixture(_ALIKE, means, variances)
         law = with_unseen(seen, 0.0, 1.0, len(self._targets))
         return self._y_far(law.scaled(self._loc, self._scale))
 
@@ -371,9 +371,3 @@ def _smoothed(centres, means, variances, shrinkage, width, exponent):
     spreads = np.sqrt(np.mean(means**2 + variances, axis=1, keepdims=True))
     widths = np.maximum(width * np.maximum(spreads, _LEAST_WIDTH) ** exponent, _LEAST_WIDTH)
     return centres[:, None] + shrinkage * means, shrinkage**2 * variances + widths**2
-
-
-def _log_densities(means, variances, y):
-    """Log density of each row's Gaussians, alike in weight."""
-    each = -0.5 * ((y[:, None] - means) ** 2 / variances + np.log(2.0 * np.pi * variances))
-    return logsumexp(each, axis=1) - np.log(means.shape[1])

@@ -2,7 +2,7 @@
 
 Quantiles, errors and the targets in the leaves of a forest end where the rows end. Such a law is
 mixed with Student's t distribution about the mean of all targets, with their variance. A row among
-n + 1 is as likely as any other to be the odd one, so its weight is 1 / (n + 1). Three is the least
+n + 1 is as likely as any other to be the odd one, so the weight is 1 / (n + 1). Three is the least
 whole number of degrees of freedom with a variance: with heavy-tailed noise, the next row may be
 hundreds of deviations outside, where a Gaussian would have no density left.
 """
@@ -13,6 +13,11 @@ from skbayesnn.numerics.student_t import MASSES, student_variances
 from skbayesnn.predictive import PredictiveMixture, linear_pool
 
 DEGREES = 3.0
+
+
+def part_unseen(n_rows):
+    """Weight of targets that are unlike those seen, given the number of training rows."""
+    return 1.0 / (n_rows + 1.0)
 
 
 def unseen_targets(n_samples, mean, std):
@@ -58,5 +63,5 @@ def with_unseen(seen, mean, std, n_rows):
     >>> seen.logpdf(50.0).round(), law.logpdf(50.0).round()
     (array([-124999.]), array([-21.]))
     """
-    part = 1.0 / (n_rows + 1.0)
+    part = part_unseen(n_rows)
     return linear_pool([seen, unseen_targets(len(seen), mean, std)], [1.0 - part, part])

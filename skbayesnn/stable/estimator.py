@@ -50,8 +50,8 @@ class StableNNRegressor(
         it under a uniform prior on 0.2, 0.22, …, 1.98; the chains then mix more slowly. "auto" is
         1.1, the paper's value, but with the cells of one input and ten rows or more it is 0.5,
         1.1, 1.6 or 2: short chains with several of these predict each row without its own target,
-        and the sums of log densities decide. 1.6 and 2 have to win by six nats. This takes a third
-        to two thirds more time.
+        and the sums of log densities decide. 1.6 and 2 have to win by six nats. This takes up to
+        70 % more time.
     nu : float, "sample" or "auto", default="auto"
         Scale of the squared weights, above 0, in units of the variance of y (of y squared with
         ``normalize_y=False``): the size of the function. "sample" infers it under a half-Cauchy
