@@ -6,7 +6,8 @@ to correlate with them, and predictions that treat its length scales as known ar
 With fewer than a hundred rows, or fewer than two rows per input, a second model therefore takes
 part in predictions: the Gaussian process without hidden layers, averaged over posterior draws of
 its length scales, signal variance ("height") and noise variance. The draws come from Hamiltonian
-Monte Carlo, as in Eriksson and Jankowiak (UAI 2021) for many inputs. Not in the paper.
+Monte Carlo, as in Eriksson and Jankowiak (UAI 2021) for many inputs. As there, the scale of the
+prior of the length scales is drawn with them: it says how many inputs matter. Not in the paper.
 """
 
 from typing import NamedTuple
@@ -17,13 +18,20 @@ from scipy.linalg import LinAlgError
 from skbayesnn.dwp.prediction import ExactOutput
 from skbayesnn.dwp.sizes import LayerSizes, draw_noise
 from skbayesnn.dwp.width import best_width
-from skbayesnn.gaussian_process.evidence import evidence, settings_prior, start_of
+from skbayesnn.gaussian_process.evidence import (
+    evidence,
+    relevance_scale,
+    settings_prior,
+    start_of,
+)
 
 FEW_ROWS, ROWS_AN_INPUT = 100, 2
 """From this many rows on, and this many per input, the hidden layers alone predict."""
 STARTS, NOISE = (1.0, 3.0), 0.1
 """Starts of the two chains if rows are few: length scales as multiples of the typical distance
 between two rows, and the noise variance."""
+LOG_SCALE_STD = 1.0
+"""Standard deviation of the log scale of the prior of the length scales."""
 LARGEST_LOG = 25.0
 """Hyperparameters with a larger absolute logarithm have density zero: numbers would overflow."""
 FIRST_STEP, ACCEPTANCE = 0.1, 0.8
@@ -74,15 +82,16 @@ def _n_rows(weights):
     return max(len(weights), float(weights.sum()))
 
 
-def negative_log_posterior(settings, X, Y, weights):
+def negative_log_posterior(state, X, Y, weights):
     """Negative log posterior density of the hyperparameters up to a constant, and its gradient.
 
-    The prior is :func:`skbayesnn.gaussian_process.evidence.settings_prior`.
+    Their prior is :func:`skbayesnn.gaussian_process.evidence.settings_prior` given its scale, whose
+    logarithm is normal around that of :func:`skbayesnn.gaussian_process.evidence.relevance_scale`.
 
     Parameters
     ----------
-    settings : ndarray of shape (n_inputs + 1 + n_targets,)
-        Log length scales, log signal variance, log noise variances.
+    state : ndarray of shape (n_inputs + 1 + n_targets + 1,)
+        Log length scales, log signal variance, log noise variances, and the log scale of the prior.
     X, Y : ndarray of shapes (n, n_inputs) and (n, n_targets)
         Standardised.
     weights : ndarray of shape (n,)
@@ -94,18 +103,22 @@ def negative_log_posterior(settings, X, Y, weights):
     gradient : ndarray
     """
     p = X.shape[1]
-    if np.abs(settings).max() > LARGEST_LOG:
-        return np.inf, np.zeros_like(settings)
+    if np.abs(state).max() > LARGEST_LOG:
+        return np.inf, np.zeros_like(state)
+    settings, log_scale = state[:-1], state[-1]
     x = X * np.exp(-settings[:p])
     try:
         loss, d_x, d_height, d_noise, _ = evidence(x, Y, weights, settings[p], settings[p + 1 :])
     except LinAlgError:
-        return np.inf, np.zeros_like(settings)
-    prior, gradient = settings_prior(settings, p)
+        return np.inf, np.zeros_like(state)
+    prior, gradient = settings_prior(settings, p, np.exp(log_scale))
+    off = (log_scale - np.log(relevance_scale(p))) / LOG_SCALE_STD
+    # The prior of a length scale depends on its product with the scale.
+    d_log_scale = gradient[:p].sum() + off / LOG_SCALE_STD
     gradient[:p] -= np.einsum("ij,ij->j", d_x, x)
     gradient[p] += d_height
     gradient[p + 1 :] += d_noise
-    return loss + prior, gradient
+    return loss + prior + 0.5 * off**2, np.append(gradient, d_log_scale)
 
 
 def chain(target, state, generator, length):
@@ -211,18 +224,18 @@ class SettingsOutput:
     def __init__(self, X, Y, weights, found, generator):
         rows = merged(X, Y, weights)
 
-        def target(settings):
-            return negative_log_posterior(settings, *rows)
+        def target(state):
+            return negative_log_posterior(state, *rows)
 
         p, n_targets = X.shape[1], Y.shape[1]
         if _n_rows(weights) < FEW_ROWS:
             begins, length = [start_of(p, part, NOISE) for part in STARTS], LONG
         else:
             begins, length = [np.round(found, _START_DIGITS)], SHORT
-        repeats = np.append(np.ones(p + 1, dtype=int), n_targets)
-        begins = [np.repeat(begin, repeats) for begin in begins]
+        repeats, log_scale = np.append(np.ones(p + 1, int), n_targets), np.log(relevance_scale(p))
+        begins = [np.append(np.repeat(begin, repeats), log_scale) for begin in begins]
         states = [chain(target, begin, generator, length) for begin in begins]
-        self.settings = np.concatenate(states)
+        self.settings = np.concatenate(states)[:, :-1]
         self.log_noise = self.settings[:, p + 1 :]
         sizes = LayerSizes(p, n_targets, 1, 1, 0, "gw")
         noise = draw_noise(sizes, generator, 1, 1)

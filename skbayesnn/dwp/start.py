@@ -22,7 +22,7 @@ from skbayesnn.dwp.layers import JITTER
 from skbayesnn.dwp.pseudo_observations import start_classes, start_output
 from skbayesnn.dwp.scale_mixture import START_LOGIT
 from skbayesnn.dwp.sizes import draw_noise
-from skbayesnn.gaussian_process.evidence import PRIOR_MEANS, search, start_of
+from skbayesnn.gaussian_process.evidence import PRIOR_MEANS, relevance_scale, search, start_of
 from skbayesnn.gaussian_process.factors import cholesky, inverse
 from skbayesnn.gaussian_process.few_inputs import FEW, fast_along_one, few_inputs
 from skbayesnn.gaussian_process.kernels import squared_exponential
@@ -306,7 +306,7 @@ def start(sizes, parameters, X, Y, weights, generator, exact=False, laws="gaussi
     law : NoiseLaw or None
     """
     a, p = sizes, parameters
-    prior_scale = 1.0 / a.n_inputs
+    prior_scale = relevance_scale(a.n_inputs)
     n = len(X)
     some = some_rows(n, _FITTED_ROWS, generator)
     targets = a.law.regression_targets(Y[some], weights[some], a.n_targets)

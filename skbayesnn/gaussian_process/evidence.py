@@ -17,6 +17,8 @@ JITTER = 1e-12
 """Least noise variance, as a part of the height: what is added to every noise variance."""
 PRIOR_MEANS, PRIOR_STD = (0.0, -2.0), 3.0
 """Of a normal prior of the logs of height and noise variance, of standardised targets."""
+FEW_MATTER = 10
+"""Number of inputs up to which all may matter; see :func:`relevance_scale`."""
 LENGTH_BOUNDS, HEIGHT_BOUNDS, LARGEST_LOG_NOISE = (-4.0, 12.0), (-4.0, 8.0), 2.0
 """Of the search, on standardised data."""
 
@@ -112,6 +114,29 @@ def log_evidence(theta, X, Y, weights):
     return loss / count, gradient / count
 
 
+def relevance_scale(n_inputs):
+    """Scale of :func:`relevance_prior` for so many inputs, on standardised data.
+
+    It is one over their number up to :data:`FEW_MATTER` inputs, and falls with the square of the
+    number beyond. At one over their number, a hundred inputs without effect would together explain
+    noise.
+
+    Parameters
+    ----------
+    n_inputs : int
+
+    Returns
+    -------
+    scale : float
+
+    Examples
+    --------
+    >>> [relevance_scale(n_inputs) for n_inputs in (1, 4, 100)]
+    [1.0, 0.25, 0.001]
+    """
+    return min(1.0, FEW_MATTER / n_inputs) / n_inputs
+
+
 def relevance_prior(log_length_scales, scale):
     """−log density of the log length scales, but for a constant, with its gradient.
 
@@ -143,25 +168,23 @@ def relevance_prior(log_length_scales, scale):
     return 1.5 * float((np.logaddexp(u, -u) - np.log(2.0)).sum()), 1.5 * np.tanh(u)
 
 
-def settings_prior(settings, n_inputs, n_candidates=None):
+def settings_prior(settings, n_inputs, scale):
     """−log prior density of the settings, but for a constant, with its gradient.
-
-    That of the length scales is :func:`relevance_prior` at one over the number of candidates.
 
     Parameters
     ----------
     settings : ndarray of shape (n_inputs + 1 + n_noises,)
         Log length scales, log height, log noise variances.
     n_inputs : int
-    n_candidates : int, optional
-        Inputs that these were chosen from; by default these are all.
+    scale : float
+        Scale of :func:`relevance_prior`.
 
     Returns
     -------
     value : float
     gradient : ndarray of the shape of ``settings``
     """
-    value, gradient = relevance_prior(settings[:n_inputs], 1.0 / (n_candidates or n_inputs))
+    value, gradient = relevance_prior(settings[:n_inputs], scale)
     centre = np.repeat(PRIOR_MEANS, [1, len(settings) - n_inputs - 1])
     distance = (settings[n_inputs:] - centre) / PRIOR_STD
     return value + 0.5 * distance @ distance, np.concatenate([gradient, distance / PRIOR_STD])
@@ -189,7 +212,7 @@ def start_of(n_inputs, length, noise):
 def search(start, X, Y, weights, max_iter, least_log_noise, n_candidates=None):
     """The most probable settings, by L-BFGS.
 
-    Their prior is :func:`settings_prior`.
+    Their prior is :func:`settings_prior` at the :func:`relevance_scale` of all candidates.
 
     Parameters
     ----------
@@ -214,10 +237,11 @@ def search(start, X, Y, weights, max_iter, least_log_noise, n_candidates=None):
     """
     n_inputs = X.shape[1]
     count = weights.sum() * Y.shape[1]
+    scale = relevance_scale(n_candidates or n_inputs)
 
     def penalised(theta):
         loss, gradient = log_evidence(theta, X, Y, weights)
-        prior, d_prior = settings_prior(theta, n_inputs, n_candidates)
+        prior, d_prior = settings_prior(theta, n_inputs, scale)
         return loss + prior / count, gradient + d_prior / count
 
     bounds = [LENGTH_BOUNDS] * n_inputs + [HEIGHT_BOUNDS, (least_log_noise, LARGEST_LOG_NOISE)]

@@ -26,7 +26,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, solve_triangular
 from scipy.special import gammaln
 
-from skbayesnn.gaussian_process.evidence import JITTER, search
+from skbayesnn.gaussian_process.evidence import JITTER, relevance_scale, search
 from skbayesnn.gaussian_process.kernels import squared_exponential
 
 LOG_LENGTH, LOG_NOISE = 0.5, -0.7
@@ -66,7 +66,7 @@ class FewInputs(NamedTuple):
         """
         if not self.inputs:
             return []
-        lengths = np.full(n_inputs, np.log(n_inputs))
+        lengths = np.full(n_inputs, -np.log(relevance_scale(n_inputs)))
         lengths[self.inputs] = self.settings[:-2]
         return [np.concatenate([lengths, self.settings[-2:]])]
 

@@ -28,6 +28,7 @@ from skbayesnn.gaussian_process.evidence import (
     HEIGHT_BOUNDS,
     LARGEST_LOG_NOISE,
     LENGTH_BOUNDS,
+    relevance_scale,
     settings_prior,
 )
 from skbayesnn.numerics.workers import ALONE
@@ -335,10 +336,10 @@ def search(rows, out, n_near, max_iter, workers=ALONE):
         part = slice(begin, begin + AT_ONCE)
         own = out.take(part)
         parts.append((counts[part], rows.members(X[part], near[part], own.targets, own)))
-    whole = rows.weights.sum()
+    whole, scale = rows.weights.sum(), relevance_scale(n_inputs)
 
     def penalised(settings):
-        loss, gradient = settings_prior(settings, n_inputs)
+        loss, gradient = settings_prior(settings, n_inputs, scale)
         loss, gradient = loss / whole, gradient / whole
 
         def piece(i):

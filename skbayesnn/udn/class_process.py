@@ -16,6 +16,7 @@ from skbayesnn.gaussian_process.evidence import (
     HEIGHT_BOUNDS,
     LENGTH_BOUNDS,
     relevance_prior,
+    relevance_scale,
     search,
 )
 from skbayesnn.gaussian_process.few_inputs import FEW, fast_along_one, few_inputs
@@ -86,7 +87,7 @@ def label_settings(starts, X, codes, weights, n_classes, max_iter=30):
     def loss(settings):
         nonlocal last
         value, gradient, last = label_evidence(settings, X, codes, weights, n_classes, last)
-        prior, d_prior = relevance_prior(settings[:-1], 1.0 / n_inputs)
+        prior, d_prior = relevance_prior(settings[:-1], relevance_scale(n_inputs))
         off = (settings[-1] - LOG_HEIGHT_MEAN) / LOG_HEIGHT_STD
         value -= prior + 0.5 * off**2
         return -value / count, (np.append(d_prior, off / LOG_HEIGHT_STD) - gradient) / count

@@ -41,11 +41,12 @@ def wide(n=30, n_inputs=60, seed=0):
     return X, X[:, 0] - X[:, 1] + 0.3 * rng.normal(size=n)
 
 
-def posterior_by_hand(settings, X, Y):
+def posterior_by_hand(state, X, Y):
     """Minus the log of normal densities and of the prior's, from scipy."""
-    p = X.shape[1]
+    settings, log_scale, p = state[:-1], state[-1], X.shape[1]
     gram = squared_exponential(*[X * np.exp(-settings[:p])] * 2, settings[p])
-    total = 1.5 * np.log(np.cosh(settings[:p] - np.log(p))).sum()
+    total = 1.5 * np.log(np.cosh(settings[:p] + log_scale)).sum()
+    total -= norm.logpdf(log_scale, -np.log(p), 1.0)
     total -= norm.logpdf(settings[p], 0.0, 3.0) + norm.logpdf(settings[p + 1 :], -2.0, 3.0).sum()
     for y, log_noise in zip(Y.T, settings[p + 1 :], strict=True):
         covariance = gram + np.exp(log_noise) * np.eye(len(X))
@@ -56,7 +57,7 @@ def posterior_by_hand(settings, X, Y):
 def test_density_and_gradient():
     X, Y = rows()
     rng = np.random.default_rng(1)
-    a, b = rng.normal(size=(2, 5))
+    a, b = rng.normal(size=(2, 6))
     ones = np.ones(6)
     difference = posterior_by_hand(a, X, Y) - posterior_by_hand(b, X, Y)
     own = [negative_log_posterior(each, X, Y, ones)[0] for each in (a, b)]
@@ -71,10 +72,10 @@ def test_density_and_gradient():
 
 def test_no_density_beyond_all_reason():
     X, Y = rows()
-    for i in range(5):
-        settings = np.zeros(5)
-        settings[i] = 26.0
-        assert negative_log_posterior(settings, X, Y, np.ones(6))[0] == np.inf
+    for i in range(6):
+        state = np.zeros(6)
+        state[i] = 26.0
+        assert negative_log_posterior(state, X, Y, np.ones(6))[0] == np.inf
 
 
 def test_chain_has_the_moments():

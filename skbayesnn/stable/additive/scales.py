@@ -30,6 +30,7 @@ from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn.exceptions import ConvergenceWarning
 
 from skbayesnn._warnings import warn_user
+from skbayesnn.gaussian_process.evidence import relevance_scale
 from skbayesnn.gaussian_process.few_inputs import FEW, fast_along_one, few_inputs
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.numerics.random import some_rows
@@ -56,12 +57,13 @@ _SOME_ROUGHNESS = 0.05
 
 SCALES_OF_ONE = 3
 """Number of inputs up to which the prior of each ν_k has scale one. With more inputs, the scale is
-reduced such that the sum of all f_k is a priori as large as that of this many."""
+reduced such that the sum of all f_k is a priori as large as that of this many, or less, since of
+many inputs few matter (:func:`~skbayesnn.gaussian_process.evidence.relevance_scale`)."""
 
 
 def log_crowd(n_inputs):
     """The prior of each ν_k is half-Cauchy with scale exp(-2/α log_crowd)."""
-    return float(np.log(max(1.0, n_inputs / SCALES_OF_ONE)))
+    return float(-np.log(min(1.0, SCALES_OF_ONE * relevance_scale(n_inputs))))
 
 
 def on_circle(X):
@@ -163,9 +165,8 @@ def negative_log_posterior(parameters, X, angles, y, weights):
     # The prior of the roughness is uniform.
     gradient[-1] = 2.0 * by_kernel @ by_roughness
 
-    # Half-Cauchy inverse length scales of scale 1/p: with more inputs, a smaller share of them
-    # matters, and g should follow single rows less.
-    logs = parameters[:p] + np.log(p)
+    # Half-Cauchy inverse length scales: with more inputs, a smaller share of them matters.
+    logs = parameters[:p] - np.log(relevance_scale(p))
     value += np.logaddexp(logs, -logs).sum()
     gradient[:p] += np.tanh(logs)
     # Half-Cauchy variances; those of the axes have the same prior as in the chains.
