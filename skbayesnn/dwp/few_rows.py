@@ -30,7 +30,7 @@ FEW_ROWS, ROWS_AN_INPUT = 100, 2
 STARTS, NOISE = (1.0, 3.0), 0.1
 """Starts of the two chains if rows are few: length scales as multiples of the typical distance
 between two rows, and the noise variance."""
-LOG_SCALE_STD = 1.0
+LOG_SCALE_STD = 2.0
 """Standard deviation of the log scale of the prior of the length scales."""
 LARGEST_LOG = 25.0
 """Hyperparameters with a larger absolute logarithm have density zero: numbers would overflow."""

@@ -17,7 +17,7 @@ JITTER = 1e-12
 """Least noise variance, as a part of the height: what is added to every noise variance."""
 PRIOR_MEANS, PRIOR_STD = (0.0, -2.0), 3.0
 """Of a normal prior of the logs of height and noise variance, of standardised targets."""
-FEW_MATTER = 10
+ALL_MAY_MATTER = 20
 """Number of inputs up to which all may matter; see :func:`relevance_scale`."""
 LENGTH_BOUNDS, HEIGHT_BOUNDS, LARGEST_LOG_NOISE = (-4.0, 12.0), (-4.0, 8.0), 2.0
 """Of the search, on standardised data."""
@@ -117,9 +117,9 @@ def log_evidence(theta, X, Y, weights):
 def relevance_scale(n_inputs):
     """Scale of :func:`relevance_prior` for so many inputs, on standardised data.
 
-    It is one over their number up to :data:`FEW_MATTER` inputs, and falls with the square of the
-    number beyond. At one over their number, a hundred inputs without effect would together explain
-    noise.
+    It is one over their number up to :data:`ALL_MAY_MATTER` inputs, and falls with the cube of
+    the number beyond. At one over their number, a hundred inputs without effect would together
+    explain a third of the noise.
 
     Parameters
     ----------
@@ -131,10 +131,10 @@ def relevance_scale(n_inputs):
 
     Examples
     --------
-    >>> [relevance_scale(n_inputs) for n_inputs in (1, 4, 100)]
-    [1.0, 0.25, 0.001]
+    >>> [round(relevance_scale(n_inputs), 6) for n_inputs in (1, 20, 40, 100)]
+    [1.0, 0.05, 0.00625, 0.0004]
     """
-    return min(1.0, FEW_MATTER / n_inputs) / n_inputs
+    return min(1.0, ALL_MAY_MATTER / n_inputs) ** 2 / n_inputs
 
 
 def relevance_prior(log_length_scales, scale):

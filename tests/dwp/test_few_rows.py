@@ -46,7 +46,7 @@ def posterior_by_hand(state, X, Y):
     settings, log_scale, p = state[:-1], state[-1], X.shape[1]
     gram = squared_exponential(*[X * np.exp(-settings[:p])] * 2, settings[p])
     total = 1.5 * np.log(np.cosh(settings[:p] + log_scale)).sum()
-    total -= norm.logpdf(log_scale, -np.log(p), 1.0)
+    total -= norm.logpdf(log_scale, -np.log(p), 2.0)
     total -= norm.logpdf(settings[p], 0.0, 3.0) + norm.logpdf(settings[p + 1 :], -2.0, 3.0).sum()
     for y, log_noise in zip(Y.T, settings[p + 1 :], strict=True):
         covariance = gram + np.exp(log_noise) * np.eye(len(X))

@@ -238,13 +238,13 @@ def test_inputs_without_effect_do_not_explain_noise():
 
     At a scale of one over their number (a prior of before), the mean of these four is 0.80.
     """
-    ratios = []
+    ratios, unused = [], -np.log(relevance_scale(100))
     for seed in range(4):
         rng = np.random.default_rng(seed)
         X, noise = rng.normal(size=(200, 100)), 0.5 * rng.normal(size=200)
         y = np.sin(X[:, 0]) + X[:, 1] + noise
         z = ((y - y.mean()) / y.std())[:, None]
-        start = np.concatenate([[0.5, 0.5], np.full(98, np.log(100)), [0.0, np.log(0.1)]])
+        start = np.concatenate([[0.5, 0.5], np.full(98, unused), [0.0, np.log(0.1)]])
         found, without = (
             search(np.delete(start, left_out), np.delete(X, left_out, axis=1), z, np.ones(200),
                    100, LEAST_LOG_NOISE)
