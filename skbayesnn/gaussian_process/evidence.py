@@ -118,8 +118,8 @@ def relevance_scale(n_inputs):
     """Scale of :func:`relevance_prior` for so many inputs, on standardised data.
 
     It is one over their number up to :data:`ALL_MAY_MATTER` inputs, and falls with the cube of
-    the number beyond. At one over their number, a hundred inputs without effect would together
-    explain a third of the noise.
+    the number beyond, to one over the longest length scale of a search. At one over their number,
+    a hundred inputs without effect would together explain a fifth of the noise.
 
     Parameters
     ----------
@@ -134,7 +134,8 @@ def relevance_scale(n_inputs):
     >>> [round(relevance_scale(n_inputs), 6) for n_inputs in (1, 20, 40, 100)]
     [1.0, 0.05, 0.00625, 0.0004]
     """
-    return min(1.0, ALL_MAY_MATTER / n_inputs) ** 2 / n_inputs
+    scale = min(1.0, ALL_MAY_MATTER / n_inputs) ** 2 / n_inputs
+    return max(scale, float(np.exp(-LENGTH_BOUNDS[1])))
 
 
 def relevance_prior(log_length_scales, scale):

@@ -7,7 +7,13 @@ from scipy.stats import multivariate_normal
 
 from skbayesnn.gaussian_process import few_inputs as module
 from skbayesnn.gaussian_process import stand_ins
-from skbayesnn.gaussian_process.evidence import relevance_scale, search, settings_prior, start_of
+from skbayesnn.gaussian_process.evidence import (
+    LENGTH_BOUNDS,
+    relevance_scale,
+    search,
+    settings_prior,
+    start_of,
+)
 from skbayesnn.gaussian_process.few_inputs import FewInputs, fast_along_one, few_inputs, gains
 from skbayesnn.predictive import PredictiveMixture
 from skbayesnn.training import process as of_process
@@ -252,3 +258,10 @@ def test_inputs_without_effect_do_not_explain_noise():
         )  # fmt: skip
         ratios.append(np.exp(found.x[-1] - without.x[-1]))
     assert 0.87 < np.mean(ratios) < 1.1
+
+
+@pytest.mark.parametrize("n_inputs", [1, 20, 403, 404, 10_000])
+def test_a_search_can_reach_the_most_probable_length_scale(n_inputs):
+    """Beyond it, the prior of thousands of inputs would look like a loss that diverges."""
+    low, high = LENGTH_BOUNDS
+    assert low < -np.log(relevance_scale(n_inputs)) <= high
