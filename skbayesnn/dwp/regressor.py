@@ -300,7 +300,7 @@ class DeepWishartRegressor(
     Where intervals fail on synthetic tables of a few hundred rows: up to half a range outside the
     rows, 90 % intervals covered 0.62, 0.68 and 0.85 on three of nine tables, in one of which the
     function rises far above all rows, and 0.96 to 1.00, mostly too much, on the other six. With one
-    and a half times as many inputs as rows they covered 0.87 to 0.94. They covered 0.97 or 0.98 if
+    and a half times as many inputs as rows they covered 0.86 to 0.94. They covered 0.97 or 0.98 if
     the noise has two modes, 0.78 to 1.00 without noise up to 50 rows and 0.98 on one table of 1057,
     and up to 0.98 in gaps between the rows. Without noise, and up to a quarter of the range beyond
     200 rows, they covered 0.93 to 0.95 on three functions, 0.5 on two and no row at all on one, x².
