@@ -311,6 +311,14 @@ def test_a_narrow_prior_is_no_divergence(model):
     assert np.isfinite(model.predict(X)).all()
 
 
+@pytest.mark.parametrize(("width", "scale"), [(64, 0.3), (65, 0.2)])
+def test_wide_layers_have_smaller_weights(width, scale):
+    X, y = wave(20)
+    options = {"width": width, "max_iter": 3, "n_networks": 1, "random_state": 0}
+    by_default, given = UDNRegressor(**options), UDNRegressor(weight_scale=scale, **options)
+    assert np.array_equal(by_default.fit(X, y).predict(X), given.fit(X, y).predict(X))
+
+
 def test_callbacks_see_every_epoch_and_can_stop():
     X, y = wave(60)
     stop, monitor = StopAfter(7), ScoringMonitor(scoring="r2")
