@@ -157,11 +157,12 @@ class UnboundedDepthMixin(InputChoices):
         tries_waves = (
             holding and self._network.architecture.bend and X.shape[1] == 1 and self.normalize_X
         )
-        told = holding and self._has_told(*X.shape)
-        n_trainings = len(members) * (1 + told + 2 * weighs) + tries_waves
-        n_trainings += len(members) * (1 + told) * (holding and self.refit)
-        n_epochs = self._settings(len(X)).n_epochs * n_trainings
-        tasks = CallbackTasks(self, *shown, n_epochs, self._fitted_so_far)
+        parts = [member._parts(X, targets, strata, holding) for member in members]
+        a_network = 1 + (holding and self._has_told(*X.shape))
+        n_trainings = np.full(len(members), a_network * (1 + (holding and self.refit)) + 2 * weighs)
+        n_trainings[0] += tries_waves
+        n_epochs = [self._settings(len(targets[rows])).n_epochs for rows, _ in parts]
+        tasks = CallbackTasks(self, *shown, int(n_trainings @ n_epochs), self._fitted_so_far)
         with Workers(self.n_jobs) as workers:
             for number, member in enumerate(members):
                 self._others = members[1 : number + 1]
@@ -173,7 +174,7 @@ class UnboundedDepthMixin(InputChoices):
                 elif number:
                     member._start_from(members[:number], weights.sum())
                 goes_on = member._train_one(
-                    X, targets, weights, strata, holding, choose, tasks, workers
+                    X, targets, weights, *parts[number], holding, choose, tasks, workers
                 )
                 if not goes_on:
                     break
@@ -181,7 +182,15 @@ class UnboundedDepthMixin(InputChoices):
         self._publish()
         tasks.finish()
 
-    def _train_one(self, X, targets, weights, strata, holding, choose, tasks, workers):
+    def _parts(self, X, targets, strata, holding):
+        """Rows to train on, and rows to hold out: all and all, if none are held out."""
+        if not holding:
+            return slice(None), slice(None)
+        return hold_out(
+            len(X), self.validation_fraction, self._split, strata, groups=copies(X, targets)
+        )
+
+    def _train_one(self, X, targets, weights, rows, other, holding, choose, tasks, workers):
         """Fit on all rows, or on a part and, with ``refit``, then on all of them.
 
         ``choose``, if it is given, trains networks with the inputs in several ways and keeps one.
@@ -192,11 +201,6 @@ class UnboundedDepthMixin(InputChoices):
             False if a callback asked to stop.
         """
         self.n_samples_seen_ = number_of_rows(self.n_samples_seen_ + weights.sum())
-        rows = other = slice(None)
-        if holding:
-            rows, other = hold_out(
-                len(X), self.validation_fraction, self._split, strata, groups=copies(X, targets)
-            )
         self._learn_input_scale(X[rows], weights[rows])
         self._learn_target_scale(targets[rows], weights[rows])
         scaled_targets = self._scaled_targets(targets)

@@ -319,6 +319,16 @@ def test_wide_layers_have_smaller_weights(width, scale):
     assert np.array_equal(by_default.fit(X, y).predict(X), given.fit(X, y).predict(X))
 
 
+def test_fewer_rows_to_train_on_may_have_more_epochs():
+    # 125 epochs of all 64 rows; held-out rows leave one batch of 32 and 250 epochs.
+    X, y = wave(64)
+    model = UDNRegressor(
+        depth_prior="point", max_depth=1, width=2048, likelihood="gaussian", n_networks=1,
+        gaussian_process=False, validation_fraction=0.5, n_iter_no_change=1000, random_state=0,
+    )  # fmt: skip
+    assert model.fit(X, y).n_iter_ > 250
+
+
 def test_callbacks_see_every_epoch_and_can_stop():
     X, y = wave(60)
     stop, monitor = StopAfter(7), ScoringMonitor(scoring="r2")
