@@ -98,9 +98,9 @@ class UDNRegressor(
         Largest depth allowed. A fit warns if it is reached.
     weight_scale : float or "auto", default="auto"
         Prior standard deviation of every weight. Smaller values make smoother functions; this is
-        the first parameter to tune, over 0.1, 0.3 and 1. "auto" takes 0.3, or 0.2 for layers of
-        more than 64 units, but in layer 1 at most one over the square root of the number of inputs.
-        For image layers it takes 1.
+        the first parameter to tune, over 0.1, 0.3 and 1. "auto" takes 0.3 (0.2 in a regressor with
+        layers of more than 64 units), but in layer 1 at most one over the square root of the number
+        of inputs, and 1 for image layers.
     learning_rate : float, default=0.003
         Initial learning rate of Adam.
     schedule : {"cosine", "constant", "drop"}, default="cosine"
