@@ -28,7 +28,9 @@ fits of small tables differ by the seed, and take seconds."""
 EPOCHS, LEAST_EPOCHS, IMAGE_EPOCHS = 500, 90, 30
 MOST_WORK, PATIENCE = 512_000, 0.4
 LEAST_HELD_ROWS = 4
-WEIGHT_SCALE, IMAGE_WEIGHT_SCALE = 0.3, 1.0
+WEIGHT_SCALE, WIDE_WEIGHT_SCALE, IMAGE_WEIGHT_SCALE, WIDE = 0.3, 0.2, 1.0, 65
+"""What ``weight_scale="auto"`` stands for: of tables, of regressors with so many units a layer or
+more, and of images. More units with weights of the same scale make rougher functions."""
 
 
 class UnboundedDepthMixin(InputChoices):
@@ -61,10 +63,6 @@ class UnboundedDepthMixin(InputChoices):
         if self._sees_images:
             return 48
         return int(32 * np.clip(2 ** np.floor(np.log2(n_rows / 1000)), 1, 4))
-
-    def _table_weight_scale(self, width):
-        """Prior standard deviation of the weights of a network for tables."""
-        return WEIGHT_SCALE
 
     @property
     def _sees_images(self):
@@ -143,7 +141,8 @@ class UnboundedDepthMixin(InputChoices):
         scale, first = self.weight_scale, None
         n_inputs = float(np.sum(self._X_relevance**2))
         if isinstance(scale, str):
-            of_table = self._table_weight_scale(architecture.width)
+            wide = architecture.width >= WIDE and architecture.likelihood.name != "softmax"
+            of_table = WIDE_WEIGHT_SCALE if wide else WEIGHT_SCALE
             scale = IMAGE_WEIGHT_SCALE if self._sees_images else of_table
             first = scale if self._sees_images else min(scale, n_inputs**-0.5)
         self._network = Network(architecture, generator, scale, first_scale=first)

@@ -15,9 +15,6 @@ from skbayesnn.training.held_out import expected_parts, log_chances
 from skbayesnn.training.unseen import where_unseen
 from skbayesnn.udn.architecture import MANY_INPUTS
 
-WIDE, WIDE_WEIGHT_SCALE = 65, 0.2
-"""From so many units on, the weights have this prior standard deviation: more units with weights of
-the same scale make rougher functions."""
 MANY_ROWS, BEFORE_PART = 2000, 0.3
 """From so many rows on, a second network has what the nearest rows say as inputs, a refit is
 shorter, and the network before the refit keeps this part of the prediction: held-out rows have set
@@ -26,9 +23,6 @@ its noise, and after the refit it is overconfident if the noise has many shapes.
 
 class MixturePredictions(ProbabilisticRegressorMixin):
     """Predictions of all networks, and of what held-out rows let share in them."""
-
-    def _table_weight_scale(self, width):
-        return super()._table_weight_scale(width) if width < WIDE else WIDE_WEIGHT_SCALE
 
     def _has_told(self, n_rows, n_inputs):
         usual = self._network.architecture.fused and self.normalize_X and self.gaussian_process
