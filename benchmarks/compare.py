@@ -203,19 +203,31 @@ def print_tables(results, names, models):
             print(f"{'first':22s}" + "".join(f"{v:21d}" for v in first))
 
 
-def print_markdown(results, names, models):
-    """The same for a page: a table each for CRPS and log density, the best in bold."""
+def print_page(results, names, models):
+    """The same as tables of the documentation: a row for each model, the best in bold."""
     table, used = means(results, names, models)
-    for i in range(4):
-        print(f"\n| {SCORES[i]} | splits | " + " | ".join(models) + " |")
-        print("| --- " * (len(models) + 2) + "|")
-        for name, row, splits in zip(names, table[:, :, i], used, strict=True):
-            if not splits:
-                continue
-            best = np.nanargmax(row) if SCORES[i] in HIGH_IS_BEST else np.nanargmin(row)
-            cells = ["" if np.isnan(v) else f"{v:.4g}" for v in row]
-            cells[best] = f"**{cells[best]}**"
-            print(f"| {name} | {len(splits)} | " + " | ".join(cells) + " |")
+    names = [name for name, splits in zip(names, used, strict=True) if splits]
+    table = table[[bool(splits) for splits in used]]
+    for i, score in enumerate(SCORES):
+        print(f"\n.. csv-table:: {score}\n   :header-rows: 1\n   :stub-columns: 1\n")
+        print("   method, " + ", ".join(names))
+        columns = [_cells(score, column) for column in table[:, :, i]]
+        for model, row in zip(models, zip(*columns, strict=True), strict=True):
+            print(f"   {model}, " + ", ".join(row))
+
+
+def _cells(score, values):
+    """Numbers of a column, all with the decimals that the smallest of them needs."""
+    if score.endswith("seconds"):
+        return [f"{v:.0f}" for v in values]
+    decimals = 2 if score == "coverage" else 3
+    if score not in HIGH_IS_BEST and score != "coverage":
+        decimals = max(3, 2 - int(np.floor(np.log10(np.nanmin(values)))))
+    cells = [f"{v:.{decimals}f}".replace("-", "−") for v in values]
+    if score in RANKED:
+        best = np.nanargmax(values) if score in HIGH_IS_BEST else np.nanargmin(values)
+        cells[best] = f"**{cells[best]}**"
+    return cells
 
 
 def main():
@@ -228,7 +240,7 @@ def main():
     parser.add_argument("--n-jobs", type=int, default=1)
     parser.add_argument("--out", type=Path, help="add every score to this file")
     parser.add_argument("--no-run", action="store_true", help="only print what the file has")
-    parser.add_argument("--markdown", action="store_true", help="print tables for a page")
+    parser.add_argument("--page", action="store_true", help="print tables for the documentation")
     options = parser.parse_args()
     if not options.data_dir or not Path(options.data_dir).is_dir():
         sys.exit("Give the folder of the tables by --data-dir or SKBAYESNN_DATA.")
@@ -240,7 +252,7 @@ def main():
         results = {task: done[task] for task in tasks if task in done}
     else:
         results = run(Path(options.data_dir), tasks, options.n_jobs, options.out)
-    (print_markdown if options.markdown else print_tables)(results, options.sets, options.models)
+    (print_page if options.page else print_tables)(results, options.sets, options.models)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from skbayesnn._validation import BOOLEAN, N_JOBS, Interval, Options, positive
 from skbayesnn.base import POINT_ESTIMATES
 from skbayesnn.dwp.inference import (
     ExactInference,
+    FirstInference,
     Inference,
     NaturalInference,
     SparseInference,
@@ -56,8 +57,8 @@ _BATCHES = Automatic(
     steps_a_score=50,
 )  # fmt: skip
 _WHOLE = replace(_BATCHES, n_steps=800)
-# Fewer steps, if steps with summarising rows follow.
-_FIRST = replace(_BATCHES, n_steps=8_000)
+# Half as many, twice as long, if steps with summarising rows follow.
+_FIRST = replace(_BATCHES, n_steps=5_000)
 # With an exact output, every step uses all rows. At least this many steps, and this many per hidden
 # layer.
 _EXACT = replace(_WHOLE, least_epochs=1)
@@ -67,7 +68,7 @@ _CLASSES = replace(_BATCHES, batch_size=1000, least_epochs=20)
 _CLASS_STEPS = 200
 # Steps with summarising rows, in total and per hidden layer, and the largest number of rows per
 # step.
-_SPARSE_STEPS, _LAYER_STEPS, _SPARSE_BATCH = 400, 200, 12_000
+_SPARSE_STEPS, _LAYER_STEPS, _SPARSE_BATCH = 200, 100, 12_000
 # One in this many epochs of max_iter is for these steps.
 _SPARSE_PART = 3
 
@@ -154,7 +155,7 @@ def make_plan(estimator, X, stream=False):
         first -= last
     automatic = _WHOLE if size >= n else _FIRST
     # Only the last phase ends with steps of many draws.
-    phases = [Phase(Inference, settings(automatic, max_iter=first), {"late": 0.0})]
+    phases = [Phase(FirstInference, settings(automatic, max_iter=first), {"late": 0.0})]
     if last:
         size = -(-n // -(-n // _SPARSE_BATCH))  # of similar batches, so that none is small
         n_steps = max(_SPARSE_STEPS, _LAYER_STEPS * estimator.n_layers)

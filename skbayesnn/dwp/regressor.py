@@ -124,8 +124,7 @@ class DeepWishartRegressor(
     n_posterior_draws : int, default=50
         Number of posterior draws in the predictive mixture. They are draws of the hidden layers.
     learning_rate : float, default=0.01
-        Initial learning rate of Adam. Steps that use all rows (with an exact or sparse output) use
-        twice this value.
+        Initial learning rate of Adam. With an exact or sparse output, steps use twice this value.
     schedule : {"cosine", "constant", "drop"}, default="cosine"
         How the learning rate falls over the epochs. "drop" divides it by ten after three quarters
         of them.
@@ -133,10 +132,10 @@ class DeepWishartRegressor(
         Number of epochs, which are passes over the rows. With an exact output an epoch is one step,
         and "auto" takes 250 of them, or 100 for each hidden layer if that is more. Otherwise "auto"
         takes as many epochs as make 800 steps if there is one batch per epoch, and 10,000 steps if
-        there are several (8,000 with a sparse output), but at least 20 epochs. With a sparse
+        there are several (5,000 with a sparse output), but at least 20 epochs. With a sparse
         output, a third of ``max_iter`` is for the steps that use all rows, summarised by 256 of
         them, with up to 12,000 rows in each step (0.2 GB). "auto" then adds as many epochs as make
-        400 such steps, or 200 for each hidden layer if that is more.
+        200 such steps, or 100 for each hidden layer if that is more.
     batch_size : int or "auto", default="auto"
         Number of rows per training step. "auto" takes 500. An exact output uses all rows.
     early_stopping : bool or "auto", default="auto"
