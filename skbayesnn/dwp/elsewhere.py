@@ -7,7 +7,7 @@ as for the networks: see :mod:`skbayesnn.training.unseen`. Not in the paper.
 
 import numpy as np
 
-from skbayesnn.dwp.few_rows import merged
+from skbayesnn.gaussian_process.drawn_settings import merged
 from skbayesnn.numerics.random import some_rows
 from skbayesnn.training.effects import LEAST, distance_units, input_effects
 from skbayesnn.training.novelty import MOST_ROWS
@@ -39,7 +39,7 @@ class Elsewhere:
     """
 
     def __init__(self, X, Y, weights, spreads, generator):
-        X, Y, weights = merged(X, Y, weights)  # medians are over distinct rows
+        X, Y, weights, _ = merged(X, Y, weights)  # medians are over distinct rows
         kept = some_rows(len(X), MOST_ROWS, generator)
         self.X, self.Y, self.weights, self.spreads = X[kept], Y[kept], weights[kept], spreads
         self.seed, self.unseen, self.units = int(generator.integers(2**32)), None, None

@@ -224,8 +224,9 @@ class SIPRegressor(
     Gaussian processes take part in predictions; they are not part of the paper's model. For each
     network, one process is for smooth functions and is given at most 2000 rows. With 50 rows or
     more, another one is conditioned on the 80 nearest rows of each new one (Vecchia's
-    approximation, exact up to 80 rows). Far from the rows, where the networks extrapolate
-    arbitrarily, the prediction changes to that of a third process, which is given up to 400 rows;
+    approximation, exact up to 80 rows), and with fewer than 100 rows, one is averaged over draws of
+    its length scales, variance and noise. Far from the rows, where the networks extrapolate
+    arbitrarily, the prediction changes to that of another process, which is given up to 400 rows;
     its draws are independent between rows. With ``normalize_X=False`` there are no distances, and
     the networks predict everywhere. The user guide describes the processes ("Gaussian processes
     beside the networks").

@@ -163,8 +163,8 @@ class StableNNRegressor(
     cells_ : object
         The cells, with their ``log_masses``.
     gaussian_process_weight_ : float
-        Weight of the Gaussian process in predictions; 0 if there is none. If there are two, it is
-        the sum of their weights.
+        Weight of the Gaussian processes in predictions; 0 if there are none. It is the sum of their
+        weights.
     noise_variance_ : float
         Noise variance in the squared units of y. This is the posterior mean. If the scale of the
         noise depends on the inputs, it is the variance at a row with average inputs.
@@ -241,9 +241,10 @@ class StableNNRegressor(
     parts that it is the sum of.
 
     With dense units and from 10 distinct rows on, predictions are those of the posterior of the
-    network, mixed with two Gaussian processes that the user guide describes ("Gaussian processes
-    beside the networks"): one for smooth functions, and one that is conditioned on the nearest rows
-    of each new one. A fifth of the rows is held out once. Short chains and the processes, which
+    network, mixed with Gaussian processes that the user guide describes ("Gaussian processes beside
+    the networks"): one for smooth functions, one that is conditioned on the nearest rows of each
+    new one (50 rows or more), and one that is averaged over its length scales, variance and noise
+    (fewer than 100 rows). A fifth of the rows is held out once. Short chains and the processes, which
     know the other rows, predict it, and give the processes their weights. This adds a fifth to a
     half to the time of a fit. With more than 12,000 rows there are no short chains: 2000 rows are
     held out of the processes alone, and importance sampling tells what the network would predict

@@ -34,7 +34,10 @@ networks of a pool together determine four things.
    likelihood of the rows, averaged over the uniform prior of its weight beside the network alone,
    is taken.
 
-Then the processes are given all rows. Not in the papers.
+Then the processes are given all rows. With few rows, one more process takes part, whose settings
+are not estimated from a part of the rows but drawn from their posterior given all
+(:mod:`skbayesnn.training.averaged_process`). Its mean stays where it is. All held-out rows judge it
+beside the pool above, which it takes its part from. Not in the papers.
 """
 
 from functools import partial
@@ -44,9 +47,11 @@ import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.special import logsumexp
 
+from skbayesnn.gaussian_process.drawn_settings import FEW_ROWS, counted
 from skbayesnn.numerics.copies import counted_once
 from skbayesnn.numerics.workers import ALONE
 from skbayesnn.predictive import linear_pool, moved
+from skbayesnn.training.averaged_process import AveragedProcess, averaged_part, settings_of
 from skbayesnn.training.held_out import HeldOut, best_move, expected_parts, log_chances
 from skbayesnn.training.neighbour_process import neighbour_processes
 from skbayesnn.training.normal_scores import scores_of_heavy, unchanged
@@ -96,6 +101,16 @@ class Taken(NamedTuple):
         return moved(law, self.mean(law.mean(), means), np.sqrt(self.factor))
 
 
+class _Few(NamedTuple):
+    """Few rows, of which some are held out, and a seed for what is drawn given them."""
+
+    X: np.ndarray
+    targets: np.ndarray
+    weights: np.ndarray
+    other: np.ndarray
+    seed: int
+
+
 class ProcessBeside:
     """Gaussian processes of each target beside one network, with their parts of the prediction.
 
@@ -124,14 +139,24 @@ class ProcessBeside:
     candidates : list of list of list of list of (FittedProcess, HeldOut), or None
         Of each target, kind and scaling of the inputs, until networks agree: of all inputs and,
         where there is one, of few. Kinds of which none could be fitted are empty.
+    known : list of tuple of ndarray, or None
+        Of each target, what held-out rows count and their log densities under the network and the
+        processes that take part, until networks agree; None where those of the network are not
+        finite.
+    few : _Few or None
+        The rows, where they are few, until networks agree.
     """
 
     def __init__(
         self, X, targets, weights, rows, other, known, generator, smooth=True, workers=ALONE
     ):
+        self.few = None
+        if smooth and counted(weights) < FEW_ROWS:
+            self.few = _Few(X, targets, weights, other, int(generator.integers(2**32)))
         kinds = [partial(neighbour_processes, workers=workers)]
         kinds = [processes, *kinds] if smooth else kinds
         self.taken, self.candidates = [[] for _ in known], [[] for _ in known]
+        self.known = [None] * len(known)
         scores = scores_of_heavy(X, weights)
         scalings = [scores] if scores is unchanged else [scores, unchanged]
         for t, (column, network) in enumerate(zip(targets.T, known, strict=True)):
@@ -139,6 +164,7 @@ class ProcessBeside:
             judged = counts, network.logpdf(column[other]), network.mean()
             if not np.isfinite(judged[1]).all():
                 continue
+            self.known[t] = judged[:2]
             for kind in kinds:
                 found = [
                     _fitted(kind, scaling, rows, other, (X, column, weights), judged, generator)
@@ -157,11 +183,15 @@ class ProcessBeside:
         ]
         if not of_kinds:
             return
-        logs = 0.0
+        logs, given = 0.0, []
         for i, rows in enumerate(of_kinds[0].held):
             laws = [kind.held[i].judged(kind.pull, kind.factor) for kind in of_kinds]
-            logs = logs + log_chances([rows.log_densities, *laws], rows.weights)
+            given.append([rows.log_densities, *laws])
+            logs = logs + log_chances(given[-1], rows.weights)
         parts = expected_parts(logs, 1 + len(of_kinds))
+        shares = np.array([1.0 - parts.sum(), *parts])[:, None]
+        for each, laws in zip(several, given, strict=True):
+            each.known[target] = each.known[target][0], logsumexp(laws, axis=0, b=shares)
         for i, each in enumerate(several):
             each.taken[target] = [
                 Taken(kind.processes[i], kind.pull, kind.factor, part)
@@ -182,8 +212,29 @@ class ProcessBeside:
             some = [each for each in several if any(each.candidates[t])]
             if some:
                 ProcessBeside._follow(t, some)
+            some = [e for e in several if e.few is not None and e.known[t] is not None]
+            if some:
+                ProcessBeside._average(t, some)
         for each in several:
-            each.candidates = None
+            each.candidates = each.few = each.known = None
+
+    @staticmethod
+    def _average(target, several):
+        """Let a process that is averaged over its settings take part."""
+        first = several[0].few
+        column, weights = first.targets[:, target], first.weights
+        settings = settings_of(first.X, column, weights, np.random.default_rng(first.seed))
+        whole = AveragedProcess(settings, first.X, column, weights)
+        left_out = whole.left_out().logpdf(column)
+        counts, known = map(np.concatenate, zip(*(e.known[target] for e in several), strict=True))
+        own = np.concatenate([left_out[each.few.other] for each in several])
+        # Each row may be held out by several networks.
+        part = averaged_part(weights, own, known, counts / len(several))
+        for i, each in enumerate(several):
+            # Each network has a share of the draws.
+            process = AveragedProcess(settings[i :: len(several)], each.few.X, column, weights)
+            taken = [old._replace(part=(1.0 - part) * old.part) for old in each.taken[target]]
+            each.taken[target] = [*taken, Taken(process, 0.0, 1.0, part)]
 
     def part(self, target=0):
         """Weight of all processes in predictions."""

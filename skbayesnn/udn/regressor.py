@@ -221,11 +221,12 @@ class UDNRegressor(
     Gaussian processes take part in predictions; they are not part of the paper's model, although an
     infinitely wide network is one. For each network and target, one process is for smooth functions
     and is given at most 2000 rows. With 50 rows or more, another one is conditioned on the 80
-    nearest rows of each new one (Vecchia's approximation, exact up to 80 rows). With 2000 rows or
-    more, 2 to 20 inputs, held-out rows and dense or residual layers, a second network has the mean
-    and the variance that such a process predicts as further inputs. The held-out rows give all of
-    them their weights. The fitted attributes are those of the first network. The user guide
-    describes the processes ("Gaussian processes beside the networks").
+    nearest rows of each new one (Vecchia's approximation, exact up to 80 rows). With fewer than 100
+    rows, one more is averaged over draws of its length scales, variance and noise. With 2000 rows
+    or more, 2 to 20 inputs, held-out rows and dense or residual layers, a second network has the
+    mean and the variance that a process of the nearest rows predicts as further inputs. The
+    held-out rows give all of them their weights. The fitted attributes are those of the first
+    network. The user guide describes the processes ("Gaussian processes beside the networks").
 
     Weights are point estimates, so the bound says nothing about inputs without rows. As the
     distance to the nearest row grows, the prediction therefore changes to that of another Gaussian

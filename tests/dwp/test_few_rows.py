@@ -10,13 +10,11 @@ from scipy.stats import multivariate_normal, norm
 from sklearn.base import clone
 
 from skbayesnn import DeepWishartRegressor
-from skbayesnn.dwp.few_rows import (
+from skbayesnn.dwp.few_rows import LONG, SettingsOutput, chance_of_settings
+from skbayesnn.gaussian_process.drawn_settings import (
     FEW_ROWS,
-    LONG,
     Length,
-    SettingsOutput,
     chain,
-    chance_of_settings,
     merged,
     negative_log_posterior,
 )
@@ -213,7 +211,7 @@ def test_merging_keeps_what_rows_say(scale, offset):
     X[:, 1] = 2.0
     X = scale * X + offset
     some = np.random.default_rng(1).permutation(np.repeat(np.arange(20), 2))
-    x, y, weights = merged(X[some], Y[some], np.full(40, 0.5))
+    x, y, weights, _ = merged(X[some], Y[some], np.full(40, 0.5))
     assert len(x) == 20
     np.testing.assert_allclose(weights, 1.0)
     order = np.argsort(X[:, 0])

@@ -201,14 +201,14 @@ def test_inputs_with_heavy_tails_are_seen_in_two_ways(rng, scored, smooth_only):
 
 
 def test_networks_of_a_pool_agree_on_what_all_their_rows_say(rng, smooth_only):
-    X = rng.uniform(-2, 2, size=(60, 1))
-    y = np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=60)
+    X = rng.uniform(-2, 2, size=(120, 1))
+    y = np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=120)
     several = []
     for i in range(2):
-        other = np.arange(20) + 20 * i
-        rows = np.setdiff1d(np.arange(60), other)
-        network = gaussian(rng.normal(size=20), 1.0)
-        several.append(ProcessBeside(X, y[:, None], np.ones(60), rows, other, [network], rng))
+        other = np.arange(40) + 40 * i
+        rows = np.setdiff1d(np.arange(120), other)
+        network = gaussian(rng.normal(size=40), 1.0)
+        several.append(ProcessBeside(X, y[:, None], np.ones(120), rows, other, [network], rng))
     held = [each.candidates[0][0][0][0][1] for each in several]
     alone = [each.part() for each in several]
     assert alone[0] != alone[1]
@@ -249,7 +249,7 @@ def test_an_exact_rule_with_an_exception_is_not_moved(rng):
     held = HeldOut(y, np.ones(40), norm.logpdf(y, near, 0.1), near, law)
     assert best_pull([held]) == 1.0
     found = beside(y[:, None], y, lambda X: gaussian(np.zeros(len(X)), 1.0), rng, n_held=10)
-    found.candidates = [[[[(SimpleNamespace(without_noise=True), held)]]]]
+    found.candidates, found.few = [[[[(SimpleNamespace(without_noise=True), held)]]]], None
     ProcessBeside.agree([found])
     assert found.taken[0][0].pull == 0.0
     assert found.part() > 0.9
