@@ -231,8 +231,9 @@ class ProcessBeside:
         # Each row may be held out by several networks.
         part = averaged_part(weights, own, known, counts / len(several))
         for i, each in enumerate(several):
-            # Each network has a share of the draws.
-            process = AveragedProcess(settings[i :: len(several)], each.few.X, column, weights)
+            # Each network has a share of the draws, at least one.
+            own = settings[i % len(settings) :: len(several)]
+            process = AveragedProcess(own, each.few.X, column, weights)
             taken = [old._replace(part=(1.0 - part) * old.part) for old in each.taken[target]]
             each.taken[target] = [*taken, Taken(process, 0.0, 1.0, part)]
 

@@ -1,6 +1,7 @@
 """A process that is averaged over its settings: its law, its weight, and where it takes part."""
 
 import pickle
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -151,10 +152,13 @@ def test_networks_share_the_draws(rng):
         held_out = np.setdiff1d(np.arange(30), other)
         known = PredictiveMixture([1.0], np.zeros((10, 1)), np.full((10, 1), 9.0))
         several.append(ProcessBeside(X, y[:, None], np.ones(30), held_out, other, [known], rng))
+    many = [deepcopy(several[0]) for _ in range(60)]
     ProcessBeside.agree(several)
     settings = [each.taken[0][-1].process.settings for each in several]
     assert [len(each) for each in settings] == [25, 25]
     assert len(np.unique(np.concatenate(settings), axis=0)) > 25
+    ProcessBeside.agree(many)
+    assert {len(each.taken[0][-1].process.settings) for each in many} == {1}
 
 
 @pytest.mark.parametrize("model", [UDNRegressor, SIPRegressor, StableNNRegressor])
