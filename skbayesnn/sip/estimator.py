@@ -157,8 +157,8 @@ class SIPRegressor(
         networks. With "student_t" it is the squared scale of the noise, which is its variance only
         if the noise is Gaussian.
     gaussian_process_weight_ : float or ndarray of shape (n_targets,)
-        Weight of the Gaussian process in predictions; 0 if there is none. If there are two, it is
-        the sum of their weights.
+        Weight of the Gaussian process in predictions; 0 if there is none. If there are several, it
+        is the sum of their weights.
     loss_curve_ : list of float
         Negative objective per row, in nats for the standardised target, for each epoch. The epochs
         with all rows, after early stopping, come last.

@@ -163,8 +163,8 @@ class StableNNRegressor(
     cells_ : object
         The cells, with their ``log_masses``.
     gaussian_process_weight_ : float
-        Weight of the Gaussian processes in predictions; 0 if there are none. It is the sum of their
-        weights.
+        Weight of the Gaussian process in predictions; 0 if there is none. If there are several, it
+        is the sum of their weights.
     noise_variance_ : float
         Noise variance in the squared units of y. This is the posterior mean. If the scale of the
         noise depends on the inputs, it is the variance at a row with average inputs.

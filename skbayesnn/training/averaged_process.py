@@ -171,5 +171,8 @@ def averaged_part(weights, own, others, counts):
     log_part, log_rest = log_expit(_LOGITS), log_expit(-_LOGITS)
     # The density of the logit has one more power of both.
     logs = PRIOR_ROWS * (mean * log_part + (1.0 - mean) * log_rest)
+    # What both say alike of a row may be so much that rounding would drown the rest.
+    most = np.maximum(own, others)
+    own, others = own - most, others - most
     logs += np.logaddexp(log_part[:, None] + own, log_rest[:, None] + others) @ counts
     return float(expit(_LOGITS) @ np.exp(logs - logsumexp(logs)))

@@ -140,9 +140,9 @@ class ProcessBeside:
         Of each target, kind and scaling of the inputs, until networks agree: of all inputs and,
         where there is one, of few. Kinds of which none could be fitted are empty.
     known : list of tuple of ndarray, or None
-        Of each target, what held-out rows count and their log densities under the network and the
-        processes that take part, until networks agree; None where those of the network are not
-        finite.
+        Of each target, what held-out rows count, their log densities under the network and the
+        processes that take part, and whether they are near all of these, until networks agree; None
+        where those of the network are not finite.
     few : _Few or None
         The rows, where they are few, until networks agree.
     """
@@ -164,7 +164,7 @@ class ProcessBeside:
             judged = counts, network.logpdf(column[other]), network.mean()
             if not np.isfinite(judged[1]).all():
                 continue
-            self.known[t] = judged[:2]
+            self.known[t] = *judged[:2], np.ones(len(other), bool)
             for kind in kinds:
                 found = [
                     _fitted(kind, scaling, rows, other, (X, column, weights), judged, generator)
@@ -190,8 +190,10 @@ class ProcessBeside:
             logs = logs + log_chances(given[-1], rows.weights)
         parts = expected_parts(logs, 1 + len(of_kinds))
         shares = np.array([1.0 - parts.sum(), *parts])[:, None]
-        for each, laws in zip(several, given, strict=True):
-            each.known[target] = each.known[target][0], logsumexp(laws, axis=0, b=shares)
+        nears = [[held.near for held in kind.held] for kind in of_kinds]
+        nears = [np.all(each, axis=0) for each in zip(*nears, strict=True)]
+        for each, laws, near in zip(several, given, nears, strict=True):
+            each.known[target] = each.known[target][0], logsumexp(laws, axis=0, b=shares), near
         for i, each in enumerate(several):
             each.taken[target] = [
                 Taken(kind.processes[i], kind.pull, kind.factor, part)
@@ -221,19 +223,23 @@ class ProcessBeside:
     @staticmethod
     def _average(target, several):
         """Let a process that is averaged over its settings take part."""
-        first = several[0].few
-        column, weights = first.targets[:, target], first.weights
-        settings = settings_of(first.X, column, weights, np.random.default_rng(first.seed))
-        whole = AveragedProcess(settings, first.X, column, weights)
-        left_out = whole.left_out().logpdf(column)
-        counts, known = map(np.concatenate, zip(*(e.known[target] for e in several), strict=True))
-        own = np.concatenate([left_out[each.few.other] for each in several])
+        first, others = several[0].few, np.concatenate([each.few.other for each in several])
+        known = zip(*(each.known[target] for each in several), strict=True)
+        counts, log_densities, near = map(np.concatenate, known)
+        kept = np.ones(len(first.X), bool)
+        kept[others[~near]] = False
+        column, weights = first.targets[:, target], first.weights[kept]
+        rows = first.X[kept], column[kept], weights
+        settings = settings_of(*rows, np.random.default_rng(first.seed))
+        whole = AveragedProcess(settings, *rows)
+        own = whole(first.X).logpdf(column)
+        own[kept] = whole.left_out().logpdf(column[kept])
         # Each row may be held out by several networks.
-        part = averaged_part(weights, own, known, counts / len(several))
+        part = averaged_part(weights, own[others], log_densities, counts / len(several))
         for i, each in enumerate(several):
             # Each network has a share of the draws, at least one.
             own = settings[i % len(settings) :: len(several)]
-            process = AveragedProcess(own, each.few.X, column, weights)
+            process = AveragedProcess(own, each.few.X[kept], column[kept], weights)
             taken = [old._replace(part=(1.0 - part) * old.part) for old in each.taken[target]]
             each.taken[target] = [*taken, Taken(process, 0.0, 1.0, part)]
 

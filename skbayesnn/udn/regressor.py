@@ -178,8 +178,8 @@ class UDNRegressor(
         ``likelihood="gaussian"``, because that of the others depends on the inputs. For several
         networks it is the mean, weighted by their probabilities of the depth.
     gaussian_process_weight_ : float or ndarray of shape (n_targets,)
-        Weight of the Gaussian process in predictions; 0 if there is none. If there are two, it is
-        the sum of their weights.
+        Weight of the Gaussian process in predictions; 0 if there is none. If there are several, it
+        is the sum of their weights.
     loss_curve_ : list of float
         Negative objective per row, in nats for the standardised target, for each epoch of the first
         network.

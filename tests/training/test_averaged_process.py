@@ -101,6 +101,8 @@ def test_the_part_is_the_mean_of_a_beta_distribution(n):
     mean = PRIOR_PART * (1.0 - n / 100)
     even = np.zeros(6)
     assert averaged_part(np.ones(n), even, even, np.ones(6)) == pytest.approx(mean, abs=2e-3)
+    found = averaged_part(np.ones(n), even - 1e25, even - 1e25, np.ones(6))
+    assert found == pytest.approx(mean, abs=2e-3)
     for count in (0, 3, 6):
         own = np.where(np.arange(6) < count, 0.0, -np.inf)
         others = np.where(np.arange(6) < count, -np.inf, 0.0)
