@@ -238,8 +238,8 @@ class ProcessBeside:
         part = averaged_part(weights, own[others], log_densities, counts / len(several))
         for i, each in enumerate(several):
             # Each network has a share of the draws, at least one.
-            own = settings[i % len(settings) :: len(several)]
-            process = AveragedProcess(own, each.few.X[kept], column[kept], weights)
+            share = settings[i % len(settings) :: len(several)]
+            process = AveragedProcess(share, each.few.X[kept], column[kept], weights)
             taken = [old._replace(part=(1.0 - part) * old.part) for old in each.taken[target]]
             each.taken[target] = [*taken, Taken(process, 0.0, 1.0, part)]
 
