@@ -127,16 +127,14 @@ class DeepWishartClassifier(
         Prior variance of the log odds: of the second class if there are two, or of each class.
     temperature_ : float
         Factor by which the logits are divided, which are the logarithms of averaged probabilities.
-        Rows that are left out of the output layer determine the most probable value and its
-        standard error; the factor is the value nearest to one that is within this error, or, if
-        `label_noise_` is positive, the most probable value given that share. With n <
-        max(100, 2 p) rows of p inputs, that value is raised to the power n / max(100, 2 p). With a
-        factor below one, predictions are more certain than the posterior.
+        Its logarithm is the posterior mean given rows that are left out of the output layer. With
+        n < max(100, 2 p) rows of p inputs, the factor is raised to the power n / max(100, 2 p).
+        With a factor below one, predictions are more certain than the posterior.
     label_noise_ : float
         Share of rows whose label is any class at random, e in the probabilities (1 - e) p + e / C
-        of C classes. It is zero unless the rows that are left out of the output layer determine
-        that it is positive, by two standard errors. It is then the least share within a standard
-        error of the most probable, multiplied by n / max(100, 2 p) as above.
+        of C classes. It is the posterior mean given the rows that are left out of the output layer,
+        multiplied by n / max(100, 2 p) if there are few rows, as above. The prior is zero with
+        probability 0.9, and exponential with mean 0.1 otherwise.
     inducing_inputs_ : ndarray of shape (n_inducing, `n_features_in_`)
         Positions of the inducing inputs after training, in the units of X.
     n_iter_ : int

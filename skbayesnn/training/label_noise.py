@@ -2,15 +2,46 @@
 
 A softmax grows certain away from the borders of classes, so that it cannot express that a few
 labels are wrong everywhere. With a share e of such rows, C classes have the probabilities
-(1 - e) p + e / C. A priori e is exponential. Rows that were left out of the fit determine it. It is
-zero unless it is more than two standard errors from there, and otherwise the least share within one
-standard error of the most probable. Not in the papers.
+(1 - e) p + e / C. A priori, labels are random in one case of ten, and e is then exponential. Rows
+that were left out of the fit determine it, together with whatever else they calibrate. Not in the
+papers.
 """
 
-RATE = 20.0
-"""Of the share a priori; its mean is 1 / RATE."""
-STANDARD_ERROR, LEAST_GAIN = 0.5, 2.0
-"""Nats by which a log posterior density falls within one standard error, and within two."""
+import numpy as np
+
+CHANCE, RATE = 0.1, 10.0
+"""A priori: that any labels are random, and one over the mean share of them if so."""
+LABEL_NOISES = np.linspace(0.0, 0.98, 21) ** 2
+"""Shares that are tried."""
+
+
+def _log_prior():
+    # Each share stands for those that are nearer to it than to the others.
+    masses = np.exp(-RATE * LABEL_NOISES[1:]) * np.gradient(LABEL_NOISES)[1:]
+    return np.log(np.append(1.0 - CHANCE, CHANCE * masses / masses.sum()))
+
+
+LOG_PRIOR = _log_prior()
+"""Of these shares."""
+
+
+def noisy_log_likelihoods(own, weights, n_classes):
+    """Of rows that were left out, for each share of random labels that is tried.
+
+    Parameters
+    ----------
+    own : ndarray of shape (n,)
+        Probability of each row's class, if no label is random.
+    weights : ndarray of shape (n,)
+        How many rows each row stands for.
+    n_classes : int
+
+    Returns
+    -------
+    logs : ndarray of shape (n_label_noises,)
+    """
+    p = np.outer(own, 1.0 - LABEL_NOISES) + LABEL_NOISES / n_classes
+    return weights @ np.log(np.maximum(p, np.finfo(float).tiny))
 
 
 def with_label_noise(p, label_noise):

@@ -8,22 +8,27 @@ probability
 
     Σ_l q_l p_lc^a g_c^b / Σ_d p_ld^a g_d^b,
 
-or, if a share of the labels is random, what :mod:`skbayesnn.training.label_noise` makes of it.
+to which :mod:`skbayesnn.training.label_noise` adds that a share of the labels may be random.
 
-The exponents a and b are posterior means given the held-out rows of all networks. A priori, a + b
-is N(1, 0.15²), or N(1, 0.4²) in one case of ten, and b / (a + b) is uniform. A sum above one means
-that the two together are more certain than each alone. It may be far above if labels are clean, or
-if some are random, since both are too uncertain when they were fitted to such labels. A mixture
-(1 − v) p + v g, as in the regressors, would be less certain than both, even where they are right
-for different reasons. Finally, the process is given all rows. Not in the papers.
+The exponents a and b and this share are posterior means given the held-out rows of all networks. A
+priori, a + b is N(1, 0.15²), or N(1, 0.6²) in one case of ten, and b / (a + b) is uniform. A sum
+above one means that the two together are more certain than each alone. It may be far above if
+labels are clean, or if some are random, since both are too uncertain when they were fitted to such
+labels. A mixture (1 − v) p + v g, as in the regressors, would be less certain than both, even where
+they are right for different reasons. Finally, the process is given all rows. Not in the papers.
 """
 
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import log_softmax, logsumexp
+from scipy.special import log_softmax, softmax
 
-from skbayesnn.training.label_noise import LEAST_GAIN, RATE, STANDARD_ERROR, with_label_noise
+from skbayesnn.training.label_noise import (
+    LABEL_NOISES,
+    LOG_PRIOR,
+    noisy_log_likelihoods,
+    with_label_noise,
+)
 from skbayesnn.training.process import SEARCH_ROWS, at_most
 from skbayesnn.udn.class_process import ClassProcess, indicator_lengths, label_settings
 
@@ -34,12 +39,8 @@ SEARCH_WORK, MOST_WORK = 1.3e8, 1e9
 that the process is given."""
 SUMS, SHARES = np.linspace(0.4, 2.4, 21), np.linspace(0.0, 1.0, 21)
 """Exponents that are tried, a + b and b / (a + b)."""
-SUM_STDS, SUM_CHANCES = np.array([0.15, 0.4]), np.array([0.9, 0.1])
+SUM_STDS, SUM_CHANCES = np.array([0.15, 0.6]), np.array([0.9, 0.1])
 """Of the normal distributions that a + b may have a priori."""
-LABEL_NOISES = np.concatenate([[0.0], np.geomspace(0.005, 0.5, 16)])
-"""Shares of random labels that are tried."""
-LEAST_SHARE = 0.01
-"""A process with a smaller share is left out, unless labels are random."""
 MOST_HELD = 2000
 """Held-out rows of a network that it is judged by."""
 
@@ -103,48 +104,38 @@ def log_likelihoods(by_depth, q, process, codes, weights):
 
     Returns
     -------
-    logs : ndarray of shape (n_label_noises, n_sums, n_shares)
+    logs : ndarray of shape (n_sums, n_shares, n_label_noises)
     """
     rows, out = np.arange(len(codes)), np.empty((len(SUMS), len(SHARES), len(LABEL_NOISES)))
     left, right = logs_of(by_depth), logs_of(process)
-    random = LABEL_NOISES / process.shape[1]
     for i, total in enumerate(SUMS):
         for j, share in enumerate(SHARES):
             both = total * ((1.0 - share) * left + share * right)
             both = np.exp(both - both.max(axis=-1, keepdims=True))
             own = q @ (both[:, rows, codes] / both.sum(axis=-1))
-            out[i, j] = weights @ logs_of(np.outer(own, 1.0 - LABEL_NOISES) + random)
-    return np.moveaxis(out, -1, 0)
+            out[i, j] = noisy_log_likelihoods(own, weights, process.shape[1])
+    return out
 
 
 def calibration(logs):
-    """Mean exponents of network and process, and the share of random labels.
+    """Posterior means of the exponents of network and process, and of the share of random labels.
 
     Parameters
     ----------
-    logs : ndarray of shape (n_label_noises, n_sums, n_shares)
+    logs : ndarray of shape (n_sums, n_shares, n_label_noises)
         See :func:`log_likelihoods`.
 
     Returns
     -------
     exponents : tuple of two floats
-        (1, 0) where the process has next to no share and no label is random.
     label_noise : float
     """
     prior = np.exp(-0.5 * ((SUMS - 1.0) / SUM_STDS[:, None]) ** 2)
     prior = SUM_CHANCES @ (prior / prior.sum(axis=1, keepdims=True))
-    logs = logs + np.log(prior)[:, None]
-    evidences = logsumexp(logs, axis=(1, 2)) - RATE * LABEL_NOISES
-    which = 0
-    if evidences[0] < evidences.max() - LEAST_GAIN:
-        which = np.argmax(evidences > evidences.max() - STANDARD_ERROR)
-    chances = np.exp(logs[which] - logs[which].max())
-    chances /= chances.sum()
-    b = float(SUMS @ chances @ SHARES)
-    a = float(SUMS @ chances.sum(axis=1)) - b
-    if which == 0 and b < LEAST_SHARE * (a + b):
-        a, b = 1.0, 0.0
-    return (a, b), float(LABEL_NOISES[which])
+    chances = softmax(logs + np.log(prior)[:, None, None] + LOG_PRIOR)
+    total = float(SUMS @ chances.sum(axis=(1, 2)))
+    b = float(SUMS @ chances.sum(axis=2) @ SHARES)
+    return (total - b, b), float(chances.sum(axis=(0, 1)) @ LABEL_NOISES)
 
 
 class ClassesBeside:
@@ -169,8 +160,7 @@ class ClassesBeside:
         Of the networks and of the process.
     label_noise : float
         Share of rows whose label is any class at random.
-    process : ClassProcess or None
-        None where it has no part.
+    process : ClassProcess
 
     Raises
     ------
@@ -196,7 +186,7 @@ class ClassesBeside:
             g = given(each.rows).probabilities(X[other])
             logs += log_likelihoods(each.by_depth[:, at], each.q, g, codes[other], weights[other])
         self.exponents, self.label_noise = calibration(logs)
-        self.process = given(np.arange(len(X))) if self.exponents[1] else None
+        self.process = given(np.arange(len(X)))
 
     def pooled(self, by_depth, X):
         """Probabilities of the networks with those of the process, and with label noise.
@@ -211,8 +201,6 @@ class ClassesBeside:
         -------
         by_depth : ndarray of shape (n_depths, n, n_classes)
         """
-        if self.process is None:
-            return by_depth
         by_depth = product(by_depth, self.process.probabilities(X), self.exponents)
         return with_label_noise(by_depth, self.label_noise)
 

@@ -171,9 +171,8 @@ class UDNClassifier(
         weight is the exponent of the process divided by the sum of both exponents.
     label_noise_ : float
         Share of rows whose label is any class at random, e in the probabilities (1 - e) p + e / C
-        of C classes. It is zero unless there is a Gaussian process and the held-out rows determine
-        that the share is positive, by two standard errors. It is then the least share within a
-        standard error of the most probable.
+        of C classes: the posterior mean given the held-out rows. The prior is zero with probability
+        0.9, and exponential with mean 0.1 otherwise. The share is zero without a Gaussian process.
     temperature_ : float
         Factor by which the logits are divided. It is the same for all depths: the value of at least
         1 that has the best log loss on the held-out rows, and 1 without such rows. For several

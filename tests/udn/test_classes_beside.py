@@ -5,10 +5,9 @@ import pytest
 from scipy.special import softmax
 from scipy.stats import norm
 
-from skbayesnn.training.label_noise import LEAST_GAIN, RATE, STANDARD_ERROR
+from skbayesnn.training.label_noise import LABEL_NOISES, LOG_PRIOR
 from skbayesnn.udn import classes_beside
 from skbayesnn.udn.classes_beside import (
-    LABEL_NOISES,
     SHARES,
     SUM_CHANCES,
     SUM_STDS,
@@ -60,34 +59,30 @@ def test_exponents_are_posterior_means(rng, flipped):
     codes = np.where(rng.random(n) < flipped, rng.integers(0, 3, n), codes)
     weights = rng.integers(1, 3, n).astype(float)
     exponents, label_noise = calibration(log_likelihoods(by_depth, q, process, codes, weights))
-    totals, priors = [], dict.fromkeys(SUMS, 0.0)
+    priors, total = dict.fromkeys(SUMS, 0.0), np.zeros(4)
     for chance, std in zip(SUM_CHANCES, SUM_STDS, strict=True):
         densities = norm.pdf(SUMS, 1.0, std)
         for s, density in zip(SUMS, densities / densities.sum(), strict=True):
             priors[s] += chance * density
-    for e in LABEL_NOISES:
-        total = np.zeros(3)
+    for e, log_prior in zip(LABEL_NOISES, LOG_PRIOR, strict=True):
         for s in SUMS:
             for r in SHARES:
                 p = np.tensordot(q, product(by_depth, process, (s * (1 - r), s * r)), axes=1)
                 own = (1 - e) * p[np.arange(n), codes] + e / 3
-                chance = np.exp(weights @ np.log(own) - RATE * e) * priors[s]
-                total += chance * np.array([1.0, s * (1 - r), s * r])
-        totals.append(total)
-    logs = np.log([total[0] for total in totals])
-    which = 0
-    if logs[0] < logs.max() - LEAST_GAIN:
-        which = np.flatnonzero(logs > logs.max() - STANDARD_ERROR)[0]
-    assert (which > 0) == (flipped > 0)
-    assert label_noise == LABEL_NOISES[which]
-    np.testing.assert_allclose(exponents, totals[which][1:] / totals[which][0], rtol=1e-9)
+                chance = np.exp(weights @ np.log(own) + log_prior) * priors[s]
+                total += chance * np.array([1.0, s * (1 - r), s * r, e])
+    np.testing.assert_allclose([*exponents, label_noise], total[1:] / total[0], rtol=1e-9)
+    assert (label_noise > 0.1) == (flipped > 0)
 
 
-def test_a_process_that_knows_nothing_is_left_out(rng):
+def test_a_process_that_is_wrong_has_next_to_no_part(rng):
     codes = rng.integers(0, 2, 2000)
     right = np.where(codes[:, None] == np.arange(2), 0.9, 0.1)
     logs = log_likelihoods(right[None], np.ones(1), right[:, ::-1], codes, np.ones(2000))
-    assert calibration(logs) == ((1.0, 0.0), 0.0)
+    (a, b), label_noise = calibration(logs)
+    assert b < 0.001 * a
+    assert a > 2.0  # all labels are right
+    assert label_noise < 0.001
 
 
 def held_of(X, codes, n_networks, probabilities):

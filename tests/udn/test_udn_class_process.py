@@ -36,6 +36,7 @@ def test_probabilities_are_products_by_depth(rows, fitted):
     by_depth, q = alone._depth_probabilities(X)
     both = by_depth**a * g**b
     expected = np.tensordot(q, both / both.sum(axis=-1, keepdims=True), axes=1)
+    expected = (1.0 - fitted.label_noise_) * expected + fitted.label_noise_ / 2
     np.testing.assert_allclose(fitted.predict_proba(X), expected, rtol=1e-8)
     low, high = np.moveaxis(fitted.predict_quantiles(X, [1e-6, 1 - 1e-6]), -1, 0)
     assert np.all(low <= expected + 1e-9)
