@@ -105,17 +105,16 @@ class LeftOut(NamedTuple):
         return self.means
 
 
-def learn_process(estimator, X, y, weights, inputs, generator, context):
+def learn_process(estimator, X, y, weights, generator, context):
     """Fit a process, and find its part in predictions.
 
     Parameters
     ----------
     estimator : StableNNRegressor
-        With the draws of all chains.
+        With its cells, and the draws of all chains.
     X : ndarray of shape (n, n_features)
     y, weights : ndarray of shape (n,)
         Standardised targets, and positive weights.
-    inputs : InputScaling
     generator : numpy.random.Generator
     context : sklearn.callback.CallbackContext
         Of the fit; short chains are subtasks of one of its subtasks.
@@ -135,7 +134,8 @@ def learn_process(estimator, X, y, weights, inputs, generator, context):
         law = _of_short_chains(estimator, (X, y, weights), rows, other, of_chains, context)
     else:
         law = LeftOut.of(estimator.cells_, estimator._draws, X[other], y[other])
-    beside = ProcessBeside(inputs.scaled(X), y[:, None], weights, rows, other, [law], of_process)
+    X = estimator.cells_.seen(X)
+    beside = ProcessBeside(X, y[:, None], weights, rows, other, [law], of_process)
     ProcessBeside.agree([beside])
     return beside if beside.part() else None
 
@@ -158,7 +158,8 @@ def _of_short_chains(estimator, data, rows, other, generators, context):
     with warnings.catch_warnings():
         # What the fit to all rows warns about, it says itself.
         warnings.simplefilter("ignore")
-        partition = make_partition(short, X[rows], y[rows], weights[rows], rng)
+        directions = estimator.directions_
+        partition = make_partition(short, X[rows], y[rows], weights[rows], rng, directions)
         prior = make_prior(short, partition)
         starts = start_chains(partition, prior, of_chains)
         found = sample_posterior(short, partition, prior, starts, short.n_warmup, told, held_out)

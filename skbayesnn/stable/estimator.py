@@ -71,7 +71,8 @@ class StableNNRegressor(
         - "additive": for any number of inputs, a sum of two kinds of units. Axis units are signs
           that see a single input; their exact sum is a stable process for each input, with a
           scale ν of its own. Dense units are cosines that see all inputs; their sum is a smooth
-          Gaussian process. See `dense_units` and `likelihood`.
+          Gaussian process. Both may see linear combinations of the inputs as well. See
+          `dense_units`, `likelihood` and `directions_`.
         - "sampled": `n_units` hyperplanes drawn from their prior, for any number of inputs.
         - "auto": "line" for one input, "plane" for two inputs with up to 150 distinct rows (there
           are about n²/2 cells, and the memory of a chain grows as 4 n³ bytes), and "additive"
@@ -172,11 +173,15 @@ class StableNNRegressor(
         The parameters `alpha` and `nu`; posterior medians if they are sampled.
     noise_variance_draws_, alpha_draws_, nu_draws_ : ndarray of shape (n_posterior_draws,)
         The posterior draws of each; all are equal if the value is given. Additive cells of several
-        inputs have a ν for each input: `nu_draws_` then has shape (n_posterior_draws, n_features),
-        and `nu_` is the median of all draws.
+        inputs have a ν for each input and each direction: `nu_draws_` then has shape
+        (n_posterior_draws, n_features + n_directions), and `nu_` is the median of all draws.
+    directions_ : ndarray of shape (`n_features_in_`, n_directions) or None
+        Weights of the linear combinations of the standardised inputs that additive cells have as
+        further inputs: two, or none (see the notes). None for other cells.
     noise_slopes_draws_ : ndarray of shape (n_posterior_draws, n_slopes)
         With ``likelihood="student_t"``, draws of the slopes of the log noise variance in each
-        standardised input and, with dense units, in the standardised mean of y (see the notes).
+        standardised input and direction and, with dense units, in the standardised mean of y (see
+        the notes).
         ``n_slopes`` is 0 if the noise is the same for all rows.
     degrees_of_freedom_draws_ : ndarray of shape (n_posterior_draws,)
         Draws of the degrees of freedom of Student-t noise; infinity is Gaussian noise.
@@ -239,6 +244,12 @@ class StableNNRegressor(
     halves together. ``cells_.modes`` then has a length of 2, and otherwise 0. Up to 1200 rows, all
     parts are drawn jointly every few sweeps. With more rows, the function converges long before the
     parts that it is the sum of.
+
+    With dense units and 2 to 50 inputs, two linear combinations of the inputs may be further
+    inputs, with axis units and length scales of their own. They are the directions in which the
+    posterior mean of a Gaussian process, fitted to the same 600 rows, varies most. They are used if
+    they raise the sum of the leave-one-out log densities under the Gaussian limit by two standard
+    errors, and by a nat for each weight. Then they are held fixed.
 
     With dense units and from 10 distinct rows on, predictions are those of the posterior of the
     network, mixed with Gaussian processes that the user guide describes ("Gaussian processes beside
@@ -418,9 +429,7 @@ class StableNNRegressor(
         found = sample_posterior(self, partition, prior, starts, n_warmup, told, context)
         vars(self).update(found)
         if judged:
-            self._beside = learn_process(
-                self, X, standardised, weights, partition.inputs, of_process, context
-            )
+            self._beside = learn_process(self, X, standardised, weights, of_process, context)
         self._ends, self._fitted_with = starts, model_parameters(self)
         context.call_on_fit_task_end(**told)
         self._warn_unless_converged()

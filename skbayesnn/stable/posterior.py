@@ -151,6 +151,7 @@ def fitted_attributes(partition, prior, records, scale):
     nu = nu.reshape(len(nu), -1)[:, 0] if nu.size == len(nu) else nu
     return attributes | {
         "cells_": partition,
+        "directions_": partition.directions,
         "noise_variance_": float(noise.mean()),
         "alpha_": float(np.median(draws.alpha)),
         "nu_": float(np.median(nu)),

@@ -37,7 +37,7 @@ class Predicting:
         if self._extrapolates():
             law = self._extrapolation.stacked(law, self.cells_, self._draws, X)
         if self._beside is not None:
-            law = pooled([law], [self._beside], [self.cells_.inputs.scaled(X)])
+            law = pooled([law], [self._beside], [self.cells_.seen(X)])
         return self._y_far(law.scaled(float(self._location), float(self._scale)))
 
     def _standardised_law(self, X):
@@ -108,7 +108,7 @@ class Predicting:
             self._extrapolation.stack_draws(f, self.cells_, self._draws, X, rng)
         if self._beside is not None:
             self._beside.replace_draws(
-                f, self.cells_.inputs.scaled(X),
+                f, self.cells_.seen(X),
                 lambda _: self._standardised_law(X).mean()[:, None], rng,
             )  # fmt: skip
         f *= self._scale

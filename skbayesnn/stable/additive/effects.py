@@ -24,7 +24,8 @@ class PartialEffects(NamedTuple):
         Posterior mean of the effect of each input at the rows, and the ends of its band, in the
         units of y. The effect is the contribution of the axis units minus its mean over the rows.
     smooth_mean, smooth_lower, smooth_upper : ndarray of shape (n_rows,)
-        The same for the smooth rest, the contribution of the dense units; zero without them.
+        The same for the smooth rest, the contribution of the dense units and of axis units that see
+        linear combinations of the inputs (`directions_`); zero without dense units.
     variance_shares : ndarray of shape (n_features + 1,)
         Share of each effect in the variance over the rows; the last entry is that of the smooth
         rest. They sum to one.
@@ -60,17 +61,19 @@ def effects_at(partition, draws, X, scale, coverage):
     -------
     effects : PartialEffects
     """
-    X = partition.inputs.scaled(X)
+    n_inputs, X = X.shape[1], partition.seen(X)
     tails, found, variances = [(1.0 - coverage) / 2.0, (1.0 + coverage) / 2.0], [], []
-    n_parts = X.shape[1] + (partition.basis is not None)
     rng = np.random.default_rng(0)
-    for k in range(n_parts):
-        if k < X.shape[1]:
+    for k in range(n_inputs + (partition.basis is not None)):
+        if k < n_inputs:
             means, spreads = effect_moments(partition, draws, k, X[:, k])
         else:
             means, spreads = for_each_mode(
                 partition, draws, lambda cells, group: smooth_moments(cells, group, X)
             )
+            for axis in range(n_inputs, X.shape[1]):
+                own = effect_moments(partition, draws, axis, X[:, axis])
+                means, spreads = means + own[0], spreads + own[1]
         # Between training values, a part is uncertain even given a draw.
         drawn = means + np.sqrt(spreads) * rng.standard_normal(means.shape)
         drawn = scale * (drawn - means.mean(axis=0))
@@ -85,7 +88,7 @@ def effects_at(partition, draws, X, scale, coverage):
     return PartialEffects(
         mean[:, :-1], lower[:, :-1], upper[:, :-1], mean[:, -1], lower[:, -1], upper[:, -1],
         np.array(variances) / total if total > 0 else np.array(variances),
-        np.exp(np.median(draws.log_nu, axis=0)),
+        np.exp(np.median(draws.log_nu[:, :n_inputs], axis=0)),
     )  # fmt: skip
 
 

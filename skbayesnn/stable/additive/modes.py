@@ -31,6 +31,23 @@ def are_one(first, second):
     return bool(change @ change <= _SAME**2 * (errors @ errors))
 
 
+def gain_of(one, other):
+    """How much more probable one Gaussian limit makes left-out rows, in nats, and its error.
+
+    Parameters
+    ----------
+    one, other : GaussianLimit
+        For the same rows.
+
+    Returns
+    -------
+    gain, error : float
+        The sum of the differences of the log densities, and its standard error.
+    """
+    difference = one.left_out_log_densities - other.left_out_log_densities
+    return difference.sum(), difference.std() * np.sqrt(difference.size)
+
+
 def not_told_apart(limits):
     """The best limit, then those that left-out rows do not show to be worse.
 
@@ -46,9 +63,8 @@ def not_told_apart(limits):
     best = max(limits, key=lambda limit: limit.left_out_log_densities.sum())
     kept = [best]
     for limit in limits:
-        difference = best.left_out_log_densities - limit.left_out_log_densities
-        error = difference.std() * np.sqrt(difference.size)
-        if limit is not best and difference.sum() <= _ERRORS * error:
+        gain, error = gain_of(best, limit)
+        if limit is not best and gain <= _ERRORS * error:
             kept.append(limit)
     return kept
 

@@ -7,7 +7,8 @@ that see all inputs:
     f(x) = Σ_k f_k(x_k) + g(x),
 
 where each f_k is an exact α-stable process on the line with its own scale ν_k, and g is a Gaussian
-process.
+process. Both may see two linear combinations of the inputs as further ones
+(:mod:`~skbayesnn.stable.additive.directions`).
 """
 
 from copy import copy
@@ -18,6 +19,7 @@ import numpy as np
 from skbayesnn.stable.additive.axes import MAX_ALL_VALUES, Axis, most_values
 from skbayesnn.stable.additive.chain import AT_A_TIME, AdditiveChain, log_nu_change
 from skbayesnn.stable.additive.dense import MAX_EXACT, DenseBasis
+from skbayesnn.stable.additive.directions import fit_limits_and_directions, with_directions
 from skbayesnn.stable.additive.left_out import log_densities_left_out
 from skbayesnn.stable.additive.modes import for_each_mode
 from skbayesnn.stable.additive.prediction import (
@@ -25,7 +27,7 @@ from skbayesnn.stable.additive.prediction import (
     moments_given_parts,
 )
 from skbayesnn.stable.additive.record import AdditiveRecord, AdditiveState
-from skbayesnn.stable.additive.scales import fit_gaussian_limits, log_crowd
+from skbayesnn.stable.additive.scales import log_crowd
 from skbayesnn.stable.noise.rows import first_noise, least_log_noise
 from skbayesnn.stable.noise.slopes import NoiseBasis
 from skbayesnn.stable.partitions.base import AS_IT_IS, Partition, distinct_pairs, evenly_spread
@@ -92,10 +94,15 @@ class AdditiveCells(Partition):
         Whether the scale of the noise is the same for all rows.
     rng : numpy.random.Generator or None
         For large tables: selects the rows for the length scales, and the landmarks.
+    directions : ndarray of shape (n_features, n_directions), optional
+        Of linear combinations that are further inputs beside dense units; None to find them.
 
     Attributes
     ----------
+    directions : ndarray of shape (n_features, n_directions)
+        Of the linear combinations that are further inputs; without columns if there are none.
     axes : list of Axis
+        Of the inputs, then of their combinations.
     index : ndarray of int32, shape (n_axes, n)
         Index of each row among the values of each axis.
     basis : DenseBasis or None
@@ -127,7 +134,7 @@ class AdditiveCells(Partition):
 
     def __init__(
         self, X, y=None, sample_weight=None, inputs=AS_IT_IS, dense=True, same_noise=False,
-        rng=None,
+        rng=None, directions=None,
     ):  # fmt: skip
         self.inputs = inputs
         self.rows, self.y, self.weights = distinct_pairs(inputs.scaled(X), y, sample_weight)
@@ -136,8 +143,15 @@ class AdditiveCells(Partition):
         self.same_noise = same_noise
         self.alone = self.may_be_stacked = self.rows.shape[1] == 1 and not dense
         self.has_dense_units = dense
-        most = MAX_ALL_VALUES if self.alone else most_values(self.rows.shape[1])
-        self.axes = [Axis(x, most) for x in self.rows.T]
+        limits, self.directions = [None], np.empty((self.rows.shape[1], 0))
+        if dense:
+            # Landmarks do not represent a rough process between them.
+            limits, self.directions = fit_limits_and_directions(
+                self.rows, self.y, self.weights, rng, self.y.size <= MAX_EXACT, directions
+            )
+        seen = with_directions(self.rows, self.directions)
+        most = MAX_ALL_VALUES if self.alone else most_values(seen.shape[1])
+        self.axes = [Axis(x, most) for x in seen.T]
         self.index = np.stack([axis.index for axis in self.axes])
         sizes = np.array([axis.cells.x.size for axis in self.axes])
         self.ends = np.cumsum(sizes)
@@ -150,27 +164,26 @@ class AdditiveCells(Partition):
         # A single part is drawn as a whole in every sweep.
         self.joint = self.y.size <= MAX_JOINT and not self.alone
         self.basis, self.n_basis, self.first_log_nu = None, 0, None
-        self.modes, self.mode, limits = [], 0, [None]
-        if dense:
-            # Landmarks do not represent a rough process between them.
-            limits = fit_gaussian_limits(
-                self.rows, self.y, self.weights, rng, may_be_rough=self.y.size <= MAX_EXACT
-            )
+        self.modes, self.mode = [], 0
         modes = [self, *(copy(self) for _ in limits[1:])]
         for cells, limit in zip(modes, limits, strict=True):
-            cells._set_limit(limit, same_noise, rng)
+            cells._set_limit(limit, seen, rng)
         if len(modes) > 1:
             self.modes = [copy(self), *modes[1:]]
             for number, cells in enumerate(self.modes):
                 cells.modes, cells.mode = [], number
 
-    def _set_limit(self, limit, same_noise, rng):
+    def _set_limit(self, limit, seen, rng):
         """Use the kernel and the mean of a Gaussian limit; None without dense units."""
         if limit is not None:
-            self.set_basis(DenseBasis(self.rows, limit.kernel, rng))
+            self.set_basis(DenseBasis(seen, limit.kernel, rng))
             self.first_log_nu = limit.log_nus
-        if not same_noise:
-            self.noise_basis = NoiseBasis(self.rows, self.weights, limit)
+        if not self.same_noise:
+            self.noise_basis = NoiseBasis(seen, self.weights, limit)
+
+    def seen(self, X):
+        """Scaled rows with their combinations, as all parts see them, (n_rows, n_axes)."""
+        return with_directions(self.inputs.scaled(X), self.directions)
 
     def of_chain(self, number):
         """Cells of the chain with this number."""
@@ -310,6 +323,7 @@ class AdditiveCells(Partition):
 
     def log_noise_factors(self, draws, X):
         """h, the log variance of the noise relative to σ²; broadcasts to (n_rows, n_draws)."""
+        X = with_directions(X, self.directions)
         return for_each_mode(
             self, draws, lambda cells, group: Partition.log_noise_factors(cells, group, X)
         )
@@ -320,12 +334,12 @@ class AdditiveCells(Partition):
 
     def predict(self, draws, X):
         """Means and variances (n_rows, n_draws) of f at new inputs, one Gaussian per draw."""
-        X = self.inputs.scaled(X)
+        X = self.seen(X)
         return for_each_mode(self, draws, lambda cells, group: moments_given_parts(cells, group, X))
 
     def sample(self, draws, X, rng):
         """Draw the function jointly at all new inputs, once per draw: (n_rows, n_draws)."""
-        X = self.inputs.scaled(X)
+        X = self.seen(X)
         return for_each_mode(
             self, draws, lambda cells, group: draw_given_parts(cells, group, X, rng)
         )

@@ -214,7 +214,7 @@ class GaussianLimit:
         )
         self.log_nus = parameters[p : 2 * p]
         self._amplitude = variances[-2]
-        self._X, self._angles, self._rows = X, on_circle(X), rows
+        self._X, self._angles, self.rows = X, on_circle(X), rows
         covariance = self._covariance(X)
         self.noise_slopes = parameters[3 * p + 2 : -1]
         h = log_squared_factors(X, self.noise_slopes)[0]
@@ -244,7 +244,7 @@ class GaussianLimit:
     def mean_at_rows(self, X):
         """The mean at all rows; at rows that are conditioned on, the leave-one-out mean."""
         mean = self.mean(X)
-        mean[self._rows] = self.left_out_means
+        mean[self.rows] = self.left_out_means
         return mean
 
 

@@ -81,6 +81,8 @@ class Partition(ABC):
         Whether the noise is Gaussian, with the same variance everywhere.
     noise_basis : NoiseBasis or None
         What the scale of the noise depends on; None if it is the same for all rows.
+    directions : ndarray of shape (n_features, n_directions) or None
+        Of linear combinations that are further inputs; None if these cells never have any.
     """
 
     bias_scale = 1.0
@@ -89,6 +91,7 @@ class Partition(ABC):
     has_dense_units: bool = False
     same_noise: bool = True
     noise_basis: NoiseBasis | None = None
+    directions: np.ndarray | None = None
 
     @abstractmethod
     def is_of(self, X, y, sample_weight):

@@ -20,7 +20,7 @@ _MAX_PLANE_ROWS = 150
 _EXACT = {1: "line", 2: "plane"}
 
 
-def make_partition(estimator, X, y, sample_weight, rng):
+def make_partition(estimator, X, y, sample_weight, rng, directions=None):
     """Make the partition that the parameters of an estimator ask for.
 
     Parameters
@@ -32,6 +32,8 @@ def make_partition(estimator, X, y, sample_weight, rng):
     sample_weight : ndarray of shape (n,)
         Positive.
     rng : numpy.random.Generator
+    directions : ndarray of shape (n_features, n_directions), optional
+        See :class:`~skbayesnn.stable.additive.partition.AdditiveCells`.
 
     Returns
     -------
@@ -55,7 +57,7 @@ def make_partition(estimator, X, y, sample_weight, rng):
     student = has_student_noise(estimator, kind)
     if kind == "additive" or (kind == "line" and student):
         dense = kind == "additive" and estimator.dense_units
-        partition = AdditiveCells(*data, dense=dense, same_noise=not student, rng=rng)
+        partition = AdditiveCells(*data, dense, not student, rng, directions)
     elif kind == "sampled":
         partition = UnitCells(
             *data,

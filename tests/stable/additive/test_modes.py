@@ -47,7 +47,7 @@ def test_rows_tell_modes_apart_beyond_two_standard_errors():
 def found_limits(log_lengths):
     """Stands for the search: Gaussian limits with these inverse length scales."""
 
-    def limits(X, y, weights, rng, may_be_rough):
+    def limits(X, y, weights, rng, may_be_rough, directions):
         p = X.shape[1]
         edges, rows = (X.min(axis=0), X.max(axis=0)), np.arange(len(y))
         found = []
@@ -55,7 +55,7 @@ def found_limits(log_lengths):
             parameters = np.zeros(4 * p + 3)
             parameters[:p], parameters[p : 2 * p], parameters[2 * p + 1] = log_length, -2.0, -2.0
             found.append(GaussianLimit(parameters, X, y, weights, rows, edges))
-        return found
+        return found, np.empty((p, 0))
 
     return limits
 
@@ -70,7 +70,7 @@ def data():
 
 def fitted(monkeypatch, log_lengths, **parameters):
     X, y, _ = data()
-    monkeypatch.setattr(partition, "fit_gaussian_limits", found_limits(log_lengths))
+    monkeypatch.setattr(partition, "fit_limits_and_directions", found_limits(log_lengths))
     return StableNNRegressor(**QUICK | parameters).fit(X, y)
 
 

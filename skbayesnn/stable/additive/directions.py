@@ -1,0 +1,125 @@
+"""Oblique directions: linear combinations of the inputs that the parts of the model see as well.
+
+An axis unit sees one input, but a hidden unit may have any direction. Where a function jumps along
+an oblique border, or depends on several discrete inputs at once, no single input shows it. So the
+model may be given two further inputs, x·w₁ and x·w₂, each with an axis part and a length scale.
+
+They are the directions in which a smooth function that follows the targets varies most: the leading
+eigenvectors of the mean over rows of ∇m ∇m', where m is the posterior mean of a Gaussian process
+with a squared exponential kernel (the active subspace of m: Constantine, 2015). They are used if
+they raise the log density of the rows, each given all others, under the Gaussian limit of the model
+(:mod:`~skbayesnn.stable.additive.scales`): by two standard errors, and by a nat for each of the
+numbers that they consist of. Like the length scales, they are then fixed. Not in the paper.
+"""
+
+from copy import deepcopy
+
+import numpy as np
+from scipy.linalg import cho_solve, cholesky
+
+from skbayesnn.gaussian_process.evidence import search, start_of
+from skbayesnn.gaussian_process.kernels import squared_exponential
+from skbayesnn.stable.additive.modes import gain_of
+from skbayesnn.stable.additive.scales import fit_gaussian_limits
+
+NUMBER = 2
+"""Of directions."""
+MOST_INPUTS = 50
+"""There are none with more."""
+_ERRORS = 2.0
+_DIGITS = 3
+_START, _ITERATIONS, _LEAST_LOG_NOISE = (0.5, 0.1), 50, -8.0
+
+
+def with_directions(X, directions):
+    """Rows with x·w of all directions as further columns, (n, n_features + n_directions).
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_features)
+    directions : ndarray of shape (n_features, n_directions)
+    """
+    if not directions.size:
+        return X
+    # Not a matrix product, in which a row's digits would depend on the rows beside it.
+    further = sum(x[:, None] * w for x, w in zip(X.T, directions, strict=True))
+    return np.concatenate([X, further], axis=1)
+
+
+def smooth_gradients(X, y, weights):
+    """Gradient at the rows of the posterior mean of a process with a length scale for each input.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_features)
+        Standardised, like y.
+    y, weights : ndarray of shape (n,)
+
+    Returns
+    -------
+    gradients : ndarray of shape (n, n_features)
+        Zero where the covariance is singular.
+    """
+    start = start_of(X.shape[1], *_START)
+    found = search(start, X, y[:, None], weights, _ITERATIONS, _LEAST_LOG_NOISE)
+    if found is None:
+        return np.zeros_like(X)
+    inverse_scales = np.exp(-found.x[:-2])
+    gram = squared_exponential(X * inverse_scales, X * inverse_scales, found.x[-2])
+    covariance = gram + np.diag(np.exp(found.x[-1]) / weights)
+    gram *= cho_solve((cholesky(covariance, lower=True), True), y)
+    return (gram @ X - gram.sum(axis=1)[:, None] * X) * inverse_scales**2
+
+
+def leading_directions(X, gradients):
+    """Directions in which a function with these gradients varies most.
+
+    Parameters
+    ----------
+    X, gradients : ndarray of shape (n, n_features)
+
+    Returns
+    -------
+    directions : ndarray of shape (n_features, n_directions)
+        Such that x·w has standard deviation one, as the inputs have. The largest entry of each is
+        positive, and they are rounded to a few digits.
+    """
+    vectors = np.linalg.eigh(gradients.T @ gradients)[1][:, ::-1][:, :NUMBER]
+    largest = np.abs(vectors).argmax(axis=0)
+    vectors = vectors * np.sign(vectors[largest, np.arange(vectors.shape[1])])
+    spreads = (X @ vectors).std(axis=0)
+    return np.round(vectors / np.where(spreads > 0.0, spreads, 1.0), _DIGITS)
+
+
+def fit_limits_and_directions(X, y, weights, rng, may_be_rough=True, directions=None):
+    """The Gaussian limits of the model, and oblique directions if they predict better.
+
+    Parameters
+    ----------
+    X, y, weights, rng, may_be_rough
+        See :func:`~skbayesnn.stable.additive.scales.fit_gaussian_limits`.
+    directions : ndarray of shape (n_features, n_directions), optional
+        To use these; None to find them.
+
+    Returns
+    -------
+    limits : list of GaussianLimit
+        For rows with these directions.
+    directions : ndarray of shape (n_features, n_directions)
+        Without columns if they do not predict better.
+    """
+    if directions is not None:
+        X = with_directions(X, directions)
+        return fit_gaussian_limits(X, y, weights, rng, may_be_rough), directions
+    n_features, again = X.shape[1], deepcopy(rng)
+    limits, none = fit_gaussian_limits(X, y, weights, rng, may_be_rough), np.empty((n_features, 0))
+    if not 1 < n_features <= MOST_INPUTS:
+        return limits, none
+    rows = limits[0].rows
+    directions = leading_directions(X[rows], smooth_gradients(X[rows], y[rows], weights[rows]))
+    # The generator as it was: left-out densities of the same rows are compared.
+    turned = fit_gaussian_limits(with_directions(X, directions), y, weights, again, may_be_rough)
+    gain, error = gain_of(turned[0], limits[0])
+    if gain > max(_ERRORS * error, directions.size):
+        return turned, directions
+    return limits, none
