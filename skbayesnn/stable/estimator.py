@@ -248,7 +248,7 @@ class StableNNRegressor(
     With dense units and 2 to 50 inputs, two linear combinations of the inputs may be further
     inputs, with axis units and length scales of their own. They are the directions in which the
     posterior mean of a Gaussian process, fitted to the same 600 rows, varies most. They are used if
-    they raise the sum of the leave-one-out log densities under the Gaussian limit by two standard
+    they raise the sum of the leave-one-out log densities under the Gaussian limit by three standard
     errors, and by a nat for each weight. Then they are held fixed.
 
     With dense units and from 10 distinct rows on, predictions are those of the posterior of the

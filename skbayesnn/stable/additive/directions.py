@@ -8,7 +8,7 @@ They are the directions in which a smooth function that follows the targets vari
 eigenvectors of the mean over rows of ∇m ∇m', where m is the posterior mean of a Gaussian process
 with a squared exponential kernel (the active subspace of m: Constantine, 2015). They are used if
 they raise the log density of the rows, each given all others, under the Gaussian limit of the model
-(:mod:`~skbayesnn.stable.additive.scales`): by two standard errors, and by a nat for each of the
+(:mod:`~skbayesnn.stable.additive.scales`): by three standard errors, and by a nat for each of the
 numbers that they consist of. Like the length scales, they are then fixed. Not in the paper.
 """
 
@@ -26,7 +26,7 @@ NUMBER = 2
 """Of directions."""
 MOST_INPUTS = 50
 """There are none with more."""
-_ERRORS = 2.0
+_ERRORS = 3.0
 _DIGITS = 3
 _START, _ITERATIONS, _LEAST_LOG_NOISE = (0.5, 0.1), 50, -8.0
 
