@@ -29,6 +29,8 @@ MOST_INPUTS = 50
 _ERRORS = 3.0
 _DIGITS = 3
 _START, _ITERATIONS, _LEAST_LOG_NOISE = (0.5, 0.1), 50, -8.0
+# Of the noise in the variance of the function.
+_LEAST_SHARE = 1e-8
 
 
 def with_directions(X, directions):
@@ -66,7 +68,9 @@ def smooth_gradients(X, y, weights):
         return np.zeros_like(X)
     inverse_scales = np.exp(-found.x[:-2])
     gram = squared_exponential(X * inverse_scales, X * inverse_scales, found.x[-2])
-    covariance = gram + np.diag(np.exp(found.x[-1]) / weights)
+    # Next to no noise, as of a row of great weight, would leave the covariance singular.
+    noise = np.maximum(np.exp(found.x[-1]) / weights, _LEAST_SHARE * np.exp(found.x[-2]))
+    covariance = gram + np.diag(noise)
     gram *= cho_solve((cholesky(covariance, lower=True), True), y)
     return (gram @ X - gram.sum(axis=1)[:, None] * X) * inverse_scales**2
 
