@@ -36,7 +36,7 @@ class DeepWishartClassifier(
     calibrated by rows that are left out of the output layer: a temperature makes them more or less
     certain, and a share of labels may be any class at random. On 18 synthetic tables of 1000 to
     3000 rows (``benchmarks/honesty.py``, seeds 501 and 502), the calibration error was at most
-    0.041, and below 0.03 on 16.
+    0.043, and below 0.03 on 16.
 
     Use it for classes with smooth boundaries, with up to about ten thousand rows. Use
     :class:`~skbayesnn.UDNClassifier` for images, streams and more rows.
