@@ -85,14 +85,16 @@ def leading_directions(X, gradients):
     Returns
     -------
     directions : ndarray of shape (n_features, n_directions)
-        Such that x·w has standard deviation one, as the inputs have. The largest entry of each is
-        positive, and they are rounded to a few digits.
+        Such that x·w has standard deviation one, as the inputs have, but for rounding. The largest
+        entry of each is positive.
     """
     vectors = np.linalg.eigh(gradients.T @ gradients)[1][:, ::-1][:, :NUMBER]
     largest = np.abs(vectors).argmax(axis=0)
-    vectors = vectors * np.sign(vectors[largest, np.arange(vectors.shape[1])])
-    spreads = (X @ vectors).std(axis=0)
-    return np.round(vectors / np.where(spreads > 0.0, spreads, 1.0), _DIGITS)
+    signs = np.sign(vectors[largest, np.arange(vectors.shape[1])])
+    # Rounded, so that rounding errors do not choose between equal directions.
+    vectors = np.round(vectors * signs, _DIGITS)
+    spreads = np.array([float(f"{spread:.{_DIGITS}g}") for spread in (X @ vectors).std(axis=0)])
+    return vectors / np.where(spreads > 0.0, spreads, 1.0)
 
 
 def fit_limits_and_directions(X, y, weights, rng, may_be_rough=True, directions=None):

@@ -62,6 +62,9 @@ def test_leading_directions_are_those_of_steepest_change(rng):
     np.testing.assert_allclose(found[:, 0], a, atol=0.05)
     np.testing.assert_allclose(found[:, 1], b, atol=0.1)
     assert leading_directions(X[:, :1], gradients[:, :1]).shape == (1, 1)
+    # In other units of the inputs they are the same.
+    far = leading_directions(1e-6 * X, gradients)
+    np.testing.assert_allclose(1e-6 * X @ far, X @ leading_directions(X, gradients), rtol=1e-9)
 
 
 def test_a_flat_function_has_finite_directions(rng):
