@@ -187,10 +187,12 @@ def test_moving_units_find_what_frozen_ones_miss():
     X, y = oblique(240, 5)
     errors = {}
     for moving in (True, False):
-        model = short(move_units=moving, n_units=200, n_warmup=150, n_posterior_draws=80)
+        model = short(
+            cells="sampled", move_units=moving, n_units=200, n_warmup=150, n_posterior_draws=80
+        )
         model.fit(X[:140], y[:140])
         errors[moving] = model.predict_distribution(X[140:]).crps(y[140:]).mean()
-    # In six seeds the ratio lay between 0.45 and 0.59.
+    # In six seeds the ratio lay between 0.45 and 0.73.
     assert errors[True] < 0.8 * errors[False]
 
 
