@@ -3,7 +3,7 @@ Which inputs matter?
 ====================
 
 Two models of this package answer this question without refitting. The stable network splits its
-function into the effects of single inputs and a smooth rest. The deep Wishart process has a length
+function into the effects of single inputs and a rest. The deep Wishart process has a length
 scale for each input. The data are the disease progression of 442 patients.
 """
 
@@ -25,7 +25,7 @@ deep = DeepWishartRegressor(random_state=0).fit(X, y)
 # -------------------------------
 #
 # ``partial_effects`` gives the share of the function's variance that is due to each input by
-# itself, and finally the share of the smooth rest, where inputs act together.
+# itself, and finally the share of the rest, where inputs act together.
 # ``feature_relevance_`` is the contribution of each input to the distances that the first kernel
 # sees. The two measures differ, but they rank the same three inputs first: the logarithm of the
 # triglycerides (ltg), the body mass index, and sex.
@@ -36,7 +36,7 @@ names = X.columns[order]
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4), sharey=True, layout="constrained")
 left.barh(names, effects.variance_shares[:-1][order], color="C0")
-left.set(title=f"stable network; the smooth rest has {effects.variance_shares[-1]:.2f}")
+left.set(title=f"stable network; the rest has {effects.variance_shares[-1]:.2f}")
 left.set(xlabel="share of the variance")
 right.barh(names, deep.feature_relevance_[order], color="C1")
 right.set(title="deep Wishart process", xlabel="part of the distance")
@@ -47,7 +47,7 @@ plt.show()
 # ------------------------
 #
 # The panels show the effects of five single inputs according to the stable network, with 90 %
-# bands, in the units of the target. The last panel shows the smooth rest, to which any input may
+# bands, in the units of the target. The last panel shows the rest, to which any input may
 # contribute.
 
 PartialEffectsDisplay.from_estimator(stable, X, features=["ltg", "bmi", "sex", "hdl", "age"])

@@ -1,4 +1,4 @@
-"""The parts of a function of many inputs: each input's own effect, and the smooth rest."""
+"""The parts of a function of many inputs: each input's own effect, and the rest."""
 
 from numbers import Integral
 
@@ -11,10 +11,10 @@ _COLUMNS = 3
 
 
 class PartialEffectsDisplay:
-    """Effects of single inputs with their bands, one panel for each, and the smooth rest.
+    """Effects of single inputs with their bands, one panel for each, and the rest.
 
     Use :meth:`from_estimator` to create a display. The panels of inputs are ordered by their shares
-    of the variance, which are in the titles. The last panel shows the smooth rest, the part that
+    of the variance, which are in the titles. The last panel shows the rest, the part that
     depends on all inputs together, at the rows of X, ordered from its smallest to its largest
     value.
 
@@ -79,7 +79,7 @@ class PartialEffectsDisplay:
         coverage : float, default=0.9
             Posterior probability of the bands, pointwise at each value.
         ax : array-like of matplotlib axes, default=None
-            Where to draw, one for each input and one for the smooth rest; a new figure by default.
+            Where to draw, one for each input and one for the rest; a new figure by default.
 
         Returns
         -------
@@ -110,7 +110,7 @@ class PartialEffectsDisplay:
         Parameters
         ----------
         ax : array-like of matplotlib axes, default=None
-            One for each input and, where there are dense units, one for the smooth rest.
+            One for each input and, where there are dense units, one for the rest.
 
         Returns
         -------
@@ -132,7 +132,7 @@ class PartialEffectsDisplay:
             rank[order] = np.arange(1, order.size + 1)
             rest = effects.smooth_mean, effects.smooth_lower, effects.smooth_upper
             panels.append((rank, *rest))
-            labels.append(("smooth rest of all inputs (rows, sorted)", effects.variance_shares[-1]))
+            labels.append(("rest of all inputs (rows, sorted)", effects.variance_shares[-1]))
         for axes, (x, mean, lower, upper), (name, share) in zip(
             self.axes_, panels, labels, strict=True
         ):

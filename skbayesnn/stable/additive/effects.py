@@ -16,7 +16,7 @@ from skbayesnn.stable.posterior import warn_unless_converged
 
 
 class PartialEffects(NamedTuple):
-    """Effects of single inputs and the smooth rest, each centred at its mean over the rows.
+    """Effects of single inputs and the rest, each centred at its mean over the rows.
 
     Attributes
     ----------
@@ -24,10 +24,10 @@ class PartialEffects(NamedTuple):
         Posterior mean of the effect of each input at the rows, and the ends of its band, in the
         units of y. The effect is the contribution of the axis units minus its mean over the rows.
     smooth_mean, smooth_lower, smooth_upper : ndarray of shape (n_rows,)
-        The same for the smooth rest, the contribution of the dense units and of axis units that see
+        The same for the rest, the contribution of the dense units and of axis units that see
         linear combinations of the inputs (`directions_`); zero without dense units.
     variance_shares : ndarray of shape (n_features + 1,)
-        Share of each effect in the variance over the rows; the last entry is that of the smooth
+        Share of each effect in the variance over the rows; the last entry is that of the
         rest. They sum to one.
     scales : ndarray of shape (n_features,)
         Posterior median of ν for each input, which ranks the inputs.
@@ -97,7 +97,7 @@ class PartialEffectsMixin:
 
     @one_blas_thread
     def partial_effects(self, X: ArrayLike, *, coverage: float = 0.9) -> PartialEffects:
-        """Effect of each input by itself, and the smooth rest; for additive cells.
+        """Effect of each input by itself, and the rest; for additive cells.
 
         Parameters
         ----------
@@ -110,7 +110,7 @@ class PartialEffectsMixin:
         -------
         effects : PartialEffects
             ``mean``, ``lower`` and ``upper`` (n_rows, n_features) of the effect of each input, and
-            ``smooth_mean``, ``smooth_lower`` and ``smooth_upper`` (n_rows,) of the smooth rest, in
+            ``smooth_mean``, ``smooth_lower`` and ``smooth_upper`` (n_rows,) of the rest, in
             the units of y; ``variance_shares`` (n_features + 1,); and ``scales`` (n_features,), the
             posterior medians of ν, which rank the inputs.
 
