@@ -67,6 +67,12 @@ class Process:
             variances[part] = np.maximum(left, 0.0)
         return means, variances
 
+    def gradients(self):
+        """Gradient of the mean at the rows, (n, n_inputs)."""
+        products = squared_exponential(self.features, self.features, self.log_height) * self.solved
+        moved = products @ self.features - products.sum(axis=1)[:, None] * self.features
+        return moved * self.inverse_scales
+
     def draws(self, X, n, generator):
         """Functions given the rows, jointly at some thousand points at most.
 

@@ -43,7 +43,7 @@ def test_calibration_is_a_posterior_mean(n, flipped):
     prior = norm.pdf(log_ts, scale=STD)
     chances = np.exp(likelihood - likelihood.max()) * prior[:, None] * masses
     chances /= chances.sum()
-    # The steps of the coarser grid: 0.1, and a third of the share.
+    # The steps of the coarser grid are 0.1, and up to 0.1 of the share.
     assert np.log(temperature) == pytest.approx(chances.sum(axis=1) @ log_ts, abs=0.03)
     assert label_noise == pytest.approx(chances.sum(axis=0) @ es, rel=0.05, abs=0.005)
 

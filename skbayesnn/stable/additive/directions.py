@@ -15,10 +15,9 @@ numbers that they consist of. Like the length scales, they are then fixed. Not i
 from copy import deepcopy
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky
 
+from skbayesnn.gaussian_process.conditioned import Process
 from skbayesnn.gaussian_process.evidence import search, start_of
-from skbayesnn.gaussian_process.kernels import squared_exponential
 from skbayesnn.stable.additive.modes import gain_of
 from skbayesnn.stable.additive.scales import fit_gaussian_limits
 
@@ -29,8 +28,6 @@ MOST_INPUTS = 50
 _ERRORS = 3.0
 _DIGITS = 3
 _START, _ITERATIONS, _LEAST_LOG_NOISE = (0.5, 0.1), 50, -8.0
-# Of the noise in the variance of the function.
-_LEAST_SHARE = 1e-8
 
 
 def with_directions(X, directions):
@@ -66,13 +63,7 @@ def smooth_gradients(X, y, weights):
     found = search(start, X, y[:, None], weights, _ITERATIONS, _LEAST_LOG_NOISE)
     if found is None:
         return np.zeros_like(X)
-    inverse_scales = np.exp(-found.x[:-2])
-    gram = squared_exponential(X * inverse_scales, X * inverse_scales, found.x[-2])
-    # Next to no noise, as of a row of great weight, would leave the covariance singular.
-    noise = np.maximum(np.exp(found.x[-1]) / weights, _LEAST_SHARE * np.exp(found.x[-2]))
-    covariance = gram + np.diag(noise)
-    gram *= cho_solve((cholesky(covariance, lower=True), True), y)
-    return (gram @ X - gram.sum(axis=1)[:, None] * X) * inverse_scales**2
+    return Process(found.x, X, y, weights, weights).gradients()
 
 
 def leading_directions(X, gradients):

@@ -27,8 +27,8 @@ class PartialEffects(NamedTuple):
         The same for the rest, the contribution of the dense units and of axis units that see
         linear combinations of the inputs (`directions_`); zero without dense units.
     variance_shares : ndarray of shape (n_features + 1,)
-        Share of each effect in the variance over the rows; the last entry is that of the
-        rest. They sum to one.
+        Share of each effect in the variance over the rows; the last entry is that of the rest. They
+        sum to one.
     scales : ndarray of shape (n_features,)
         Posterior median of ν for each input, which ranks the inputs.
     """

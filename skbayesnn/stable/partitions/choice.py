@@ -57,7 +57,9 @@ def make_partition(estimator, X, y, sample_weight, rng, directions=None):
     student = has_student_noise(estimator, kind)
     if kind == "additive" or (kind == "line" and student):
         dense = kind == "additive" and estimator.dense_units
-        partition = AdditiveCells(*data, dense, not student, rng, directions)
+        partition = AdditiveCells(
+            *data, dense=dense, same_noise=not student, rng=rng, directions=directions
+        )
     elif kind == "sampled":
         partition = UnitCells(
             *data,
