@@ -249,7 +249,7 @@ def grid(options):
     function, X, X_test = PLANE["two jumps that cross"], square(7), square(9)
     truth, truth_test = function(*X.T), function(*X_test.T)
     # The paper's inputs, as they are.
-    options_of_all = {"normalize_X": False, "random_state": 0}
+    options_of_all = {"normalize_X": False, "gaussian_process": False, "random_state": 0}
     model = StableNNRegressor(1.0, n_warmup=1000, n_posterior_draws=4000, thin=2, **options_of_all)
     compiled = StableNNRegressor(n_warmup=10, n_posterior_draws=40, **options_of_all)
     compiled.fit(X, truth).predict(X_test)

@@ -1,4 +1,4 @@
-"""A Gaussian process beside the network for tables, with the weight that held-out rows give it.
+"""A Gaussian process beside the network, with the weight that held-out rows give it.
 
 The functions of axis and dense units are rough, so that intervals are far too wide where an exact
 smooth rule holds. And chains that have not found all explanations of a small table are too sure of
@@ -12,6 +12,11 @@ importance sampling (Gelfand, Dey and Chang, Bayesian Statistics 4, 1992): the d
 proportional to 1 / p(y_i | f_s), and the density of y_i without its own row is the harmonic mean of
 p(y_i | f_s). This is an approximation, by finitely many draws. The process is fitted without the
 rows that judge, as before.
+
+With the cells of one or two inputs, all functions consist of jumps. Importance sampling is used
+there for any number of rows. If they are few, one fifth cannot judge, so that each fifth judges
+processes that are fitted to the others. Where the function jumps, a process would do harm: a priori
+there is none in one of two cases.
 """
 
 import warnings
@@ -31,6 +36,9 @@ HELD_OUT, JUDGES = 0.2, 2000
 LEAST_ROWS, MOST_ROWS = 10, 12_000
 """With fewer rows there is no process, as they are too few to judge; with more, there are no short
 chains."""
+FEW_ROWS, FOLDS, ALONE = 200, 5, 0.5
+"""If all functions consist of jumps: rows up to which folds judge in turn, the number of folds, and
+the prior probability that there is no process."""
 SHORT = {"n_warmup": 200, "n_posterior_draws": 400, "thin": 2}
 """The largest numbers of sweeps and draws by which the network is judged. There are as many chains
 as for its predictions: fewer find less, and the process has a larger weight than it should."""
@@ -46,12 +54,12 @@ def may_have_process(estimator, partition):
         Of all rows.
     """
     enough = len(partition.rows) >= LEAST_ROWS
-    return estimator.gaussian_process and partition.has_dense_units and enough
+    return estimator.gaussian_process and partition.may_have_process and enough
 
 
-def with_short_chains(X):
+def with_short_chains(partition, X):
     """Whether the rows that judge are predicted by chains that have not seen them."""
-    return len(X) <= MOST_ROWS
+    return not partition.may_be_stacked and len(X) <= MOST_ROWS
 
 
 class LeftOut(NamedTuple):
@@ -127,17 +135,28 @@ def learn_process(estimator, X, y, weights, generator, context):
     # Which rows are held out does not depend on their order.
     order = np.lexsort(np.column_stack([X, y]).T)
     X, y, weights = X[order], y[order], weights[order]
-    part = min(HELD_OUT, JUDGES / len(X))
-    rows, other = hold_out(len(X), part, generator, groups=copies(X, y[:, None]))
+    cells = estimator.cells_
+    splits = _splits(cells, X, copies(X, y[:, None]), generator)
     *of_chains, of_process = generator.spawn(estimator.n_chains + 2)
-    if with_short_chains(X):
-        law = _of_short_chains(estimator, (X, y, weights), rows, other, of_chains, context)
-    else:
-        law = LeftOut.of(estimator.cells_, estimator._draws, X[other], y[other])
-    X = estimator.cells_.seen(X)
-    beside = ProcessBeside(X, y[:, None], weights, rows, other, [law], of_process)
-    ProcessBeside.agree([beside])
+    several, seen = [], cells.seen(X)
+    for rows, other in splits:
+        if with_short_chains(cells, X):
+            law = _of_short_chains(estimator, (X, y, weights), rows, other, of_chains, context)
+        else:
+            law = LeftOut.of(cells, estimator._draws, X[other], y[other])
+        several.append(ProcessBeside(seen, y[:, None], weights, rows, other, [law], of_process))
+    ProcessBeside.agree(several, ALONE if cells.may_be_stacked else 0.0, of_folds=True)
+    beside, taken = several[0], [each for one in several for each in one.taken[0]]
+    beside.taken = [[each._replace(part=each.part / len(several)) for each in taken]]
     return beside if beside.part() else None
+
+
+def _splits(cells, X, groups, generator):
+    """Rows that processes are fitted to, and rows that judge: once, or in turn for few rows."""
+    if not cells.may_be_stacked or len(X) > FEW_ROWS:
+        return [hold_out(len(X), min(HELD_OUT, JUDGES / len(X)), generator, groups=groups)]
+    fold = generator.permutation(groups.max() + 1)[groups] % FOLDS
+    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(FOLDS)]
 
 
 def _of_short_chains(estimator, data, rows, other, generators, context):

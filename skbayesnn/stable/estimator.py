@@ -113,12 +113,13 @@ class StableNNRegressor(
         Gaussian processes with the squared exponential kernel, averaged over length scales and
         noise. The weight of these processes maximises the leave-one-out log density of the rows: it
         is nearly one for smooth functions, and nearly zero for functions with jumps. Predictions
-        among the rows, and all parameters, are those of the posterior of the network. "posterior"
-        uses that posterior everywhere.
+        among the rows, and all parameters, are as with "posterior", which leaves these processes
+        out.
     gaussian_process : bool, default=True
         Let a Gaussian process take part in predictions, with a weight that follows from held-out
-        rows. It is for additive cells with dense units: see the notes and
-        `gaussian_process_weight_`. False predicts by the posterior of the network alone.
+        rows. It is for the default cells of any number of inputs, but not for additive cells of
+        several inputs without dense units: see the notes and `gaussian_process_weight_`. False
+        predicts by the posterior of the network alone.
     noise_variance : "sample" or float, default="sample"
         Variance of the noise in the squared units of y, or "sample" to infer it under a
         half-Cauchy prior (on the variance, in units of that of y).
@@ -218,12 +219,11 @@ class StableNNRegressor(
     1500 rows. Chains in the plane and chains of moving units may mix slowly: look at `r_hat_`.
 
     Where intervals fail: on 28 kinds of synthetic tables of a few hundred rows
-    (``benchmarks/honesty.py``), 90 % intervals cover 0.84 or more, except beyond the rows. They are
-    too wide without noise with the cells of one or two inputs, where they cover up to 1.00. With
-    ``gaussian_process=False`` they are so with all cells, and too wide as well if there are a
-    quarter as many inputs as rows or more, because small steps of many inputs imitate noise. On
-    five of 24 real tables of 150 to 300 rows they cover 0.72 to 0.84 without the process, and 0.81
-    to 0.95 with it.
+    (``benchmarks/honesty.py``), 90 % intervals cover 0.84 or more, except beyond the rows. With
+    ``gaussian_process=False`` they are too wide without noise, where they cover up to 1.00, and if
+    there are a quarter as many inputs as rows or more, because small steps of many inputs imitate
+    noise. On five of 24 real tables of 150 to 300 rows they cover 0.72 to 0.84 without the process,
+    and 0.81 to 0.95 with it.
     On tables of one input with eight seeds, they cover 0.92 to 1.00 in gaps and 0.61 to 1.00 beyond
     the rows, where they cover 0.22 to 0.89 with ``extrapolation="posterior"``. In one gap between
     2000 rows, the log density was 1.4 nats per row below that of a Gaussian process.
@@ -251,16 +251,18 @@ class StableNNRegressor(
     they raise the sum of the leave-one-out log densities under the Gaussian limit by three standard
     errors, and by a nat for each weight. Then they are held fixed.
 
-    With dense units and from 10 distinct rows on, predictions are those of the posterior of the
-    network, mixed with Gaussian processes that the user guide describes ("Gaussian processes beside
-    the networks"): one for smooth functions, one that is conditioned on the nearest rows of each
-    new one (50 rows or more), and one that is averaged over its length scales, variance and noise
-    (fewer than 100 rows). A fifth of the rows is held out once. Short chains and the processes,
-    which know the other rows, predict it, and give the processes their weights. This adds a fifth
-    to a half to the time of a fit. With more than 12,000 rows there are no short chains: 2000 rows
-    are held out of the processes alone, and importance sampling tells what the network would
-    predict without each of them. Parameters, diagnostics and ``partial_effects`` are those of the
-    network alone.
+    With dense units or the cells of one or two inputs, and from 10 distinct rows on, predictions
+    are those of the posterior of the network, mixed with Gaussian processes that the user guide
+    describes ("Gaussian processes beside the networks"): one for smooth functions, one that is
+    conditioned on the nearest rows of each new one (50 rows or more), and one that is averaged over
+    its length scales, variance and noise (fewer than 100 rows). A fifth of the rows is held out
+    once. Short chains and the processes, which know the other rows, predict it, and give the
+    processes their weights. This adds a fifth to a half to the time of a fit. With more than 12,000
+    rows there are no short chains: 2000 rows are held out of the processes alone, and importance
+    sampling tells what the network would predict without each of them. The same is done with the
+    cells of one or two inputs, where up to 200 rows judge in five parts, and where a priori there
+    is no process in one of two cases: it would do harm if the function jumps. Parameters,
+    diagnostics and ``partial_effects`` are those of the network alone.
 
     Student-t noise at a row has the squared scale σ² exp(η / √(1 + η²/9)). Here η is linear in the
     inputs and, with dense units, in the mean of y according to the Gaussian limit; all of these are
@@ -414,7 +416,7 @@ class StableNNRegressor(
         self.bias_scale_ = partition.bias_scale
         judged = not again and may_have_process(self, partition)
         chooses = not again and chooses_alpha(self, partition)
-        n_others = len(TRIED) if chooses else int(judged and with_short_chains(X))
+        n_others = len(TRIED) if chooses else int(judged and with_short_chains(partition, X))
         context = self._init_callback_context(
             max_subtasks=self.n_chains + n_others, sequential_subtasks=False
         )

@@ -34,10 +34,11 @@ class Predicting:
         check_is_fitted(self, "noise_variance_draws_")
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         law = self._standardised_law(X)
-        if self._extrapolates():
-            law = self._extrapolation.stacked(law, self.cells_, self._draws, X)
         if self._beside is not None:
             law = pooled([law], [self._beside], [self.cells_.seen(X)])
+        # Last: a process with the settings that are best among the rows is too sure away from them.
+        if self._extrapolates():
+            law = self._extrapolation.stacked(law, self.cells_, self._draws, X)
         return self._y_far(law.scaled(float(self._location), float(self._scale)))
 
     def _standardised_law(self, X):
@@ -104,13 +105,13 @@ class Predicting:
         f = self.cells_.sample(draws, X, rng)
         noise = noise[chosen] * self.cells_.draw_noise_scales(draws, X, rng)
         f += np.sqrt(noise) / self._scale * rng.standard_normal(f.shape)
-        if self._extrapolates():
-            self._extrapolation.stack_draws(f, self.cells_, self._draws, X, rng)
         if self._beside is not None:
             self._beside.replace_draws(
                 f, self.cells_.seen(X),
                 lambda _: self._standardised_law(X).mean()[:, None], rng,
             )  # fmt: skip
+        if self._extrapolates():
+            self._extrapolation.stack_draws(f, self.cells_, self._draws, X, rng)
         f *= self._scale
         f += self._location
         return self._y_far.of_draws(f, self.predict_distribution, X, rng)

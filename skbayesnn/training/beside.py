@@ -26,7 +26,9 @@ networks of a pool together determine four things.
        (1 − v − w) p_i + v g_i + w h_i
 
    for the density p_i of the network, and g_i and h_i of the moved processes of both kinds. The
-   weights used in predictions are the posterior means of v and w under a uniform prior.
+   weights used in predictions are the posterior means of v and w under a uniform prior. If the
+   network may be right by itself, as one of jumps where there are jumps, this prior has a part at
+   v = w = 0.
 
 4. The inputs. If few inputs matter, there is one smooth process of those and one of all inputs
    (:func:`skbayesnn.training.process.processes`). If inputs have heavy tails, there are processes
@@ -45,14 +47,20 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError
-from scipy.special import logsumexp
+from scipy.special import expit, logit, logsumexp
 
 from skbayesnn.gaussian_process.drawn_settings import FEW_ROWS, counted
 from skbayesnn.numerics.copies import counted_once
 from skbayesnn.numerics.workers import ALONE
 from skbayesnn.predictive import linear_pool, moved
 from skbayesnn.training.averaged_process import AveragedProcess, averaged_part, settings_of
-from skbayesnn.training.held_out import HeldOut, best_move, expected_parts, log_chances
+from skbayesnn.training.held_out import (
+    LEAST_PART,
+    HeldOut,
+    best_move,
+    expected_parts,
+    log_chances,
+)
 from skbayesnn.training.neighbour_process import neighbour_processes
 from skbayesnn.training.normal_scores import scores_of_heavy, unchanged
 from skbayesnn.training.process import processes
@@ -174,21 +182,31 @@ class ProcessBeside:
             self._follow(t, [self])
 
     @staticmethod
-    def _follow(target, several):
-        """Take processes, pulls, factors and parts from the held-out rows of several."""
+    def _follow(target, several, alone=0.0):
+        """Take processes, pulls, factors and parts from the held-out rows of several.
+
+        Returns
+        -------
+        chance : float
+            The posterior probability that there are processes, zero if it is below ``LEAST_PART``;
+            ``alone`` is the prior probability that there are none.
+        """
         of_kinds = [
             _best(kind)
             for kind in zip(*(each.candidates[target] for each in several), strict=True)
             if all(kind)
         ]
         if not of_kinds:
-            return
+            return 1.0
         logs, given = 0.0, []
         for i, rows in enumerate(of_kinds[0].held):
             laws = [kind.held[i].judged(kind.pull, kind.factor) for kind in of_kinds]
             given.append([rows.log_densities, *laws])
             logs = logs + log_chances(given[-1], rows.weights)
-        parts = expected_parts(logs, 1 + len(of_kinds))
+        own = sum(rows.weights @ rows.log_densities for rows in of_kinds[0].held)
+        chance = float(expit(logit(1.0 - alone) + logsumexp(logs) - np.log(logs.size) - own))
+        chance = chance if chance >= LEAST_PART else 0.0
+        parts = chance * expected_parts(logs, 1 + len(of_kinds))
         shares = np.array([1.0 - parts.sum(), *parts])[:, None]
         nears = [[held.near for held in kind.held] for kind in of_kinds]
         nears = [np.all(each, axis=0) for each in zip(*nears, strict=True)]
@@ -200,29 +218,36 @@ class ProcessBeside:
                 for kind, part in zip(of_kinds, parts, strict=True)
                 if part > 0
             ]
+        return chance
 
     @staticmethod
-    def agree(several):
+    def agree(several, alone=0.0, of_folds=False):
         """Let the processes beside pooled networks follow all held-out rows, and forget these.
 
         Parameters
         ----------
         several : list of ProcessBeside
             Of the same targets; changed.
+        alone : float, default=0.0
+            Prior probability that the networks predict best without processes.
+        of_folds : bool, default=False
+            Whether the held-out rows are those of folds, each held out once.
         """
         for t in range(len(several[0].taken)):
             some = [each for each in several if any(each.candidates[t])]
-            if some:
-                ProcessBeside._follow(t, some)
+            chance = ProcessBeside._follow(t, some, alone) if some else 1.0
             some = [e for e in several if e.few is not None and e.known[t] is not None]
-            if some:
-                ProcessBeside._average(t, some)
+            if some and chance > 0:
+                ProcessBeside._average(t, some, chance, 1 if of_folds else len(several))
         for each in several:
             each.candidates = each.few = each.known = None
 
     @staticmethod
-    def _average(target, several):
-        """Let a process that is averaged over its settings take part."""
+    def _average(target, several, chance, times):
+        """Let a process that is averaged over its settings take part.
+
+        Each row may be held out by as many as ``times`` networks.
+        """
         first, others = several[0].few, np.concatenate([each.few.other for each in several])
         known = zip(*(each.known[target] for each in several), strict=True)
         counts, log_densities, near = map(np.concatenate, known)
@@ -234,8 +259,7 @@ class ProcessBeside:
         whole = AveragedProcess(settings, *rows)
         own = whole(first.X).logpdf(column)
         own[kept] = whole.left_out().logpdf(column[kept])
-        # Each row may be held out by several networks.
-        part = averaged_part(weights, own[others], log_densities, counts / len(several))
+        part = chance * averaged_part(weights, own[others], log_densities, counts / times)
         for i, each in enumerate(several):
             # Each network has a share of the draws, at least one.
             share = settings[i % len(settings) :: len(several)]

@@ -1,4 +1,4 @@
-"""The Gaussian process beside the network for tables: its weight, and what it leaves alone."""
+"""The Gaussian process beside the network: its weight, and what it leaves alone."""
 
 import pickle
 from types import SimpleNamespace
@@ -58,12 +58,13 @@ def test_the_posterior_of_the_network_is_the_same_with_it(rng):
     np.testing.assert_array_equal(model.predict(X), alone.predict(X))
 
 
-@pytest.mark.parametrize("alpha", [0.5, 1.1, 2.0])
-def test_draws_follow_the_mixture(rng, alpha):
+@pytest.mark.parametrize(("alpha", "n_inputs"), [(0.5, 3), (1.1, 3), (2.0, 3), (1.1, 1), (1.1, 2)])
+def test_draws_follow_the_mixture(rng, alpha, n_inputs):
     X, y = noisy_waves(60, rng)
+    X = X[:, :n_inputs]
     model = short(alpha=alpha).fit(X, y)
     assert 0.05 < model.gaussian_process_weight_ < 0.99
-    new = rng.normal(size=(4, 3))
+    new = rng.normal(size=(4, n_inputs))
     draws, law = model.sample_y(new, 3000, random_state=1), model.predict_distribution(new)
     for i in range(len(new)):
         assert kstest(draws[i], lambda y, i=i: law[i : i + 1].cdf(y[None])[0]).pvalue > 1e-4
@@ -102,11 +103,68 @@ def test_cells_without_dense_units_and_few_rows_have_none(rng):
     for model in (
         short(dense_units=False).fit(X, y),
         short(cells="sampled").fit(X, y),
-        short().fit(X[:, :1], y),
-        short().fit(X[:, :2], y),
+        short(cells="line", likelihood="gaussian").fit(X[:, :1], y),
         short().fit(X[:9], y[:9]),
+        short().fit(X[:9, :1], y[:9]),
     ):
         assert model.gaussian_process_weight_ == 0.0
+
+
+def wave(n, n_inputs, rng):
+    """Smooth, along the diagonal of one or two inputs."""
+    X = rng.uniform(-2, 2, size=(n, n_inputs))
+    return X, np.sin(2 * X.mean(axis=1)) + 0.1 * rng.normal(size=n)
+
+
+@pytest.mark.parametrize("options", [{}, {"likelihood": "gaussian"}, {"sampler": "metropolis"}])
+@pytest.mark.parametrize("n_inputs", [1, 2])
+def test_a_smooth_function_of_one_or_two_inputs_is_left_to_it(rng, n_inputs, options):
+    if n_inputs == 1 and options:
+        pytest.skip("the paper's own model of one input has no process")
+    X, y = wave(60, n_inputs, rng)
+    new, targets = wave(300, n_inputs, rng)
+    model, alone = (short(gaussian_process=g, **options).fit(X, y) for g in (True, False))
+    assert model.gaussian_process_weight_ > 0.5
+    law, network = model.predict_distribution(new), alone.predict_distribution(new)
+    assert law.crps(targets).mean() < 0.97 * network.crps(targets).mean()
+    assert law.logpdf(targets).mean() > network.logpdf(targets).mean()
+
+
+@pytest.mark.parametrize("n_inputs", [1, 2])
+def test_where_the_function_jumps_there_is_hardly_any(rng, n_inputs, monkeypatch):
+    """A priori there is none in one of two cases; with a uniform prior more would be left."""
+    X = rng.uniform(-2, 2, size=(80, n_inputs))
+    y = 5.0 * np.sign(X.sum(axis=1) - 0.5) + 0.1 * rng.normal(size=80)
+    model = short(n_warmup=300, n_posterior_draws=300)
+    weight = model.fit(X, y).gaussian_process_weight_
+    assert weight < 0.02
+    monkeypatch.setattr(beside, "ALONE", 0.0)
+    assert model.fit(X, y).gaussian_process_weight_ > 2.0 * weight
+
+
+@pytest.mark.parametrize("n_inputs", [1, 2])
+def test_away_from_the_rows_the_prediction_is_stacked_as_without_it(rng, n_inputs):
+    X, y = wave(60, n_inputs, rng)
+    model = short().fit(X, y)
+    assert model.gaussian_process_weight_ > 0.5
+    assert model._extrapolation.share(model.cells_, model._draws) > 0.9
+    far = np.full((1, n_inputs), 50.0)
+    low, high = model.predict_interval(far)[0]
+    model._beside = None
+    np.testing.assert_allclose([low, high], model.predict_interval(far)[0], atol=0.2 * (high - low))
+
+
+def test_few_rows_judge_in_turn_and_copies_together(rng):
+    X = np.repeat(rng.normal(size=(30, 1)), 2, axis=0)
+    groups = np.repeat(np.arange(30), 2)
+    cells = SimpleNamespace(may_be_stacked=True)
+    splits = beside._splits(cells, X, groups, rng)
+    np.testing.assert_array_equal(np.sort(np.concatenate([o for _, o in splits])), np.arange(60))
+    for rows, other in splits:
+        assert not set(groups[rows]) & set(groups[other])
+        assert len(rows) + len(other) == 60
+    many = rng.normal(size=(beside.FEW_ROWS + 1, 1))
+    assert len(beside._splits(cells, many, np.arange(len(many)), rng)) == 1
 
 
 def test_the_rows_that_judge_have_the_same_cells(rng, monkeypatch):

@@ -221,6 +221,40 @@ def test_networks_of_a_pool_agree_on_what_all_their_rows_say(rng, smooth_only):
         assert each.candidates is None
 
 
+@pytest.mark.parametrize("alone", [0.0, 0.5, 0.9])
+@pytest.mark.parametrize("better", [False, True])
+def test_the_network_may_be_right_by_itself(rng, smooth_only, alone, better):
+    """The probability of that, with the weight of the process integrated by quadrature."""
+    X = rng.uniform(-2, 2, size=(120, 1))
+    y = np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=120)
+    rows, other = np.split(rng.permutation(120), [100])
+    network = gaussian(y[other] + (0.2 if better else 0.6) * rng.normal(size=20), 0.4)
+    found = ProcessBeside(X, y[:, None], np.ones(120), rows, other, [network], rng)
+    held = found.candidates[0][0][0][0][1]
+    ProcessBeside.agree([found], alone)
+    (taken,) = found.taken[0]
+    own, its = np.exp(held.log_densities), np.exp(held.judged(taken.pull, taken.factor))
+    moments = [quad(lambda v, k=k: v**k * np.prod(1 - v + v * its / own), 0, 1)[0] for k in (0, 1)]
+    expected = (1 - alone) * moments[1] / ((1 - alone) * moments[0] + alone)
+    assert taken.part == pytest.approx(expected, abs=0.01)
+
+
+@pytest.mark.parametrize("of_folds", [True, False])
+def test_rows_of_folds_judge_a_whole_time(rng, monkeypatch, of_folds):
+    """Networks of a pool may have held out the same rows, so that each counts less there."""
+    judged = []
+    monkeypatch.setattr(module, "averaged_part", lambda *data: judged.append(data) or 0.5)
+    X = rng.normal(size=(20, 1))
+    y = X[:, 0] + 0.1 * rng.normal(size=20)
+    several = []
+    for k in range(4):
+        rows, other = np.flatnonzero(np.arange(20) % 4 != k), np.arange(k, 20, 4)
+        network = gaussian(np.zeros(5), 1.0)
+        several.append(ProcessBeside(X, y[:, None], np.ones(20), rows, other, [network], rng))
+    ProcessBeside.agree(several, of_folds=of_folds)
+    np.testing.assert_array_equal(judged[0][3], np.full(20, 1.0 if of_folds else 0.25))
+
+
 @pytest.mark.parametrize("noise", [0.0, 0.1])
 def test_without_noise_intervals_are_as_wide_as_errors(rng, noise, smooth_only):
     X = rng.normal(size=(300, 2))

@@ -142,7 +142,7 @@ class AdditiveCells(Partition):
         self.least_log_noise = least_log_noise(self.y)
         self.same_noise = same_noise
         self.alone = self.may_be_stacked = self.rows.shape[1] == 1 and not dense
-        self.has_dense_units = dense
+        self.may_have_process = dense or self.alone
         limits, self.directions = [None], np.empty((self.rows.shape[1], 0))
         if dense:
             # Landmarks do not represent a rough process between them.

@@ -74,9 +74,8 @@ class Partition(ABC):
         the rows (:mod:`skbayesnn.stable.extrapolation`). Such cells have a method
         ``log_densities_left_out(draws, X, y, weights)``, which returns the log density of each
         (scaled) training row given all others.
-    has_dense_units : bool
-        Whether functions have a part that all inputs determine together, as those of a Gaussian
-        process, which may then take part in predictions (:mod:`skbayesnn.stable.beside`).
+    may_have_process : bool
+        Whether Gaussian processes may take part in predictions (:mod:`skbayesnn.stable.beside`).
     same_noise : bool
         Whether the noise is Gaussian, with the same variance everywhere.
     noise_basis : NoiseBasis or None
@@ -88,10 +87,14 @@ class Partition(ABC):
     bias_scale = 1.0
     part_names: ClassVar[frozenset[str]] = frozenset()
     may_be_stacked: bool = False
-    has_dense_units: bool = False
+    may_have_process: bool = False
     same_noise: bool = True
     noise_basis: NoiseBasis | None = None
     directions: np.ndarray | None = None
+
+    def seen(self, X):
+        """Scaled rows as all parts of the function see them, (n_rows, n_inputs)."""
+        return self.inputs.scaled(X)
 
     @abstractmethod
     def is_of(self, X, y, sample_weight):

@@ -55,7 +55,7 @@ class FaceCells(FeaturePartition):
 
     recorded = ("weights", "log_scales")
     chain = CollapsedChain
-    may_be_stacked = True
+    may_be_stacked = may_have_process = True
 
     def __init__(self, X, y=None, sample_weight=None, inputs=AS_IT_IS, same_noise=True):
         super().__init__(X, y, sample_weight, inputs)
