@@ -36,7 +36,7 @@ HELD_OUT, JUDGES = 0.2, 2000
 LEAST_ROWS, MOST_ROWS = 10, 12_000
 """With fewer rows there is no process, as they are too few to judge; with more, there are no short
 chains."""
-FEW_ROWS, FOLDS, ALONE = 200, 5, 0.5
+FEW_ROWS, FOLDS, ALONE = 500, 5, 0.5
 """If all functions consist of jumps: rows up to which folds judge in turn, the number of folds, and
 the prior probability that there is no process."""
 SHORT = {"n_warmup": 200, "n_posterior_draws": 400, "thin": 2}

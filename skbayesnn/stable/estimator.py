@@ -260,7 +260,7 @@ class StableNNRegressor(
     processes their weights. This adds a fifth to a half to the time of a fit. With more than 12,000
     rows there are no short chains: 2000 rows are held out of the processes alone, and importance
     sampling tells what the network would predict without each of them. The same is done with the
-    cells of one or two inputs, where up to 200 rows judge in five parts, and where a priori there
+    cells of one or two inputs, where up to 500 rows judge in five parts, and where a priori there
     is no process in one of two cases: it would do harm if the function jumps. Parameters,
     diagnostics and ``partial_effects`` are those of the network alone.
 
