@@ -32,9 +32,10 @@ models = (
 # %%
 # Each image shows the predictive density of a new observation; each column is scaled to its own
 # maximum. No model is best in every row. The stable network keeps jumps sharp, and the deep Wishart
-# process draws the smoothest curves. The noise of the stable network can only grow or only fall
-# along an input; the other models find that it is smallest in the middle. Only the network of
-# unbounded depth and the sparse implicit process can represent two curves at once.
+# process draws the smoothest curves. The noise of the stable network itself can only grow or only
+# fall along an input. That it is smallest in the middle, the Gaussian process finds that takes part
+# in its predictions. Only the network of unbounded depth and the sparse implicit process can
+# represent two curves at once.
 
 grid = np.linspace(-2, 2, 200)[:, None]
 figure, axes = plt.subplots(3, 4, figsize=(13, 8), sharex=True, sharey="row", layout="constrained")
