@@ -49,15 +49,16 @@ VERSIONS = """\
 The fits are of the version of 27 November 2026 (commit ef74fcf; those of the stable network to up
 to 150 distinct rows, or to one input: cc43e42 and cf7c00b, with a Gaussian process beside the cells
 of one and two inputs). A third seed, 893, was begun and is not shown. Tables of 1000 to 3000 rows
-were last run with versions of 24 and 25 November, on seeds 501 to 503 (the page of commit ef74fcf):
-48 promises were broken, 31 of them in gaps and beyond the rows, eight because intervals are too
-wide without noise, two because they cover 0.967 and 0.971 with two modes, and seven because the
-calibration error of classes is 0.031 to 0.045. The classifiers of 27 November have calibration
-errors of at most 0.040 (UDN) and 0.043 (DeepWishart) on the large tables of seeds 501 and 502,
-below 0.03 on 14 and 16 of 18 (``--seed 501 502 --sizes large``, the problems of classes).
+were last run with versions of 24 and 25 November, on seeds 501 to 503 (:download:`their scores
+<_static/honesty_large.csv>`; the page of commit ef74fcf has them problem by problem): 48 promises
+were broken, 31 of them in gaps and beyond the rows, eight because intervals are too wide without
+noise, two because they cover 0.967 and 0.971 with two modes, and seven because the calibration
+error of classes is 0.031 to 0.045. The classifiers of 27 November have calibration errors of at
+most 0.040 (UDN) and 0.043 (DeepWishart) on the large tables of seeds 501 and 502, below 0.03 on 14
+and 16 of 18 (``--seed 501 502 --sizes large``, the problems of classes).
 
 """
-"""Of which versions the fits are, and what was not run with them."""
+"""Of which versions the fits are, and what was not run: to be written anew with every page."""
 HEAD = """.. Written by benchmarks/honesty.py: change that, and run it.
 
 Honesty

@@ -251,18 +251,18 @@ class StableNNRegressor(
     they raise the sum of the leave-one-out log densities under the Gaussian limit by three standard
     errors, and by a nat for each weight. Then they are held fixed.
 
-    With dense units or the cells of one or two inputs, and from 10 distinct rows on, predictions
-    are those of the posterior of the network, mixed with Gaussian processes that the user guide
-    describes ("Gaussian processes beside the networks"): one for smooth functions, one that is
-    conditioned on the nearest rows of each new one (50 rows or more), and one that is averaged over
-    its length scales, variance and noise (fewer than 100 rows). A fifth of the rows is held out
-    once. Short chains and the processes, which know the other rows, predict it, and give the
-    processes their weights. This adds a fifth to a half to the time of a fit. With more than 12,000
-    rows there are no short chains: 2000 rows are held out of the processes alone, and importance
-    sampling tells what the network would predict without each of them. The same is done with the
-    cells of one or two inputs, where up to 500 rows judge in five parts, and where a priori there
-    is no process in one of two cases: it would do harm if the function jumps. Parameters,
-    diagnostics and ``partial_effects`` are those of the network alone.
+    With dense units, with the cells of one input and Student-t noise, or with those of two inputs,
+    and from 10 distinct rows on, predictions are those of the posterior of the network, mixed with
+    Gaussian processes that the user guide describes ("Gaussian processes beside the networks"): one
+    for smooth functions, one that is conditioned on the nearest rows of each new one (50 rows or
+    more), and one that is averaged over its length scales, variance and noise (fewer than 100
+    rows). A fifth of the rows is held out once. Short chains and the processes, which know the
+    other rows, predict it, and give the processes their weights. This adds a fifth to a half to the
+    time of a fit. With more than 12,000 rows there are no short chains: 2000 rows are held out of
+    the processes alone, and importance sampling tells what the network would predict without each
+    of them. The same is done with the cells of one or two inputs, where up to 500 rows judge in
+    five parts, and where a priori there is no process in one of two cases: it would do harm if the
+    function jumps. Parameters, diagnostics and ``partial_effects`` are those of the network alone.
 
     Student-t noise at a row has the squared scale σ² exp(η / √(1 + η²/9)). Here η is linear in the
     inputs and, with dense units, in the mean of y according to the Gaussian limit; all of these are

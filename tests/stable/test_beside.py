@@ -116,11 +116,11 @@ def wave(n, n_inputs, rng):
     return X, np.sin(2 * X.mean(axis=1)) + 0.1 * rng.normal(size=n)
 
 
-@pytest.mark.parametrize("options", [{}, {"likelihood": "gaussian"}, {"sampler": "metropolis"}])
-@pytest.mark.parametrize("n_inputs", [1, 2])
+@pytest.mark.parametrize(
+    ("n_inputs", "options"),
+    [(1, {}), (2, {}), (2, {"likelihood": "gaussian"}), (2, {"sampler": "metropolis"})],
+)
 def test_a_smooth_function_of_one_or_two_inputs_is_left_to_it(rng, n_inputs, options):
-    if n_inputs == 1 and options:
-        pytest.skip("the paper's own model of one input has no process")
     X, y = wave(60, n_inputs, rng)
     new, targets = wave(300, n_inputs, rng)
     model, alone = (short(gaussian_process=g, **options).fit(X, y) for g in (True, False))
