@@ -18,11 +18,12 @@ effect = np.where(dose < 2.7, 4.0, 22.0) + 1.5 * np.log1p(dose)
 response = effect + 3 * generator.normal(size=dose.size)
 
 # %%
-# The stable network needs no parametric curve. It finds the jump, and is nearly flat elsewhere. By
-# default a Gaussian process takes part in its predictions, as far as left-out rows favour it. Here
-# we assume a threshold, so that the network predicts alone.
+# The stable network needs no parametric curve. It finds the jump, and is nearly flat elsewhere. A
+# Gaussian process takes part in its predictions as far as it predicts doses that are left out
+# better. Here it hardly does.
 
-model = StableNNRegressor(gaussian_process=False, random_state=0).fit(dose[:, None], response)
+model = StableNNRegressor(random_state=0).fit(dose[:, None], response)
+print(f"weight of the Gaussian process: {model.gaussian_process_weight_:.2f}")
 
 # %%
 # Count a response of 15 or more as an effect. The predictive distribution gives the probability of

@@ -6,18 +6,18 @@ those that they have found. Held-out rows show both: a fifth of the rows is pred
 chains and by a process, which know the other rows. What these predictions are worth decides how
 both are mixed (:mod:`skbayesnn.training.beside`). Not in the paper.
 
+With the cells of one or two inputs, all functions consist of jumps. If there are few inputs that
+differ, one fifth of the rows cannot judge, so that each fifth judges in turn. Rows with the same
+inputs are held out together: such copies would tell what the function is there, but nothing of what
+it is between them. Where the function jumps, a process would do harm: a priori there is none in one
+of two cases.
+
 Of more than some thousand rows, short chains take too long, and are not needed. A row then changes
 the posterior little, so that its draws, given all rows, say what it is without one of them, by
 importance sampling (Gelfand, Dey and Chang, Bayesian Statistics 4, 1992): the draws have weights
 proportional to 1 / p(y_i | f_s), and the density of y_i without its own row is the harmonic mean of
 p(y_i | f_s). This is an approximation, by finitely many draws. The process is fitted without the
 rows that judge, as before.
-
-With the cells of one or two inputs, all functions consist of jumps. Importance sampling is used
-there for any number of rows. If they are few, one fifth cannot judge, so that each fifth judges
-processes that are fitted to the others. Where the function jumps, a process would do harm: a priori
-there is none in one of two cases. In the plane with α = 2 and Gaussian noise, the function is
-integrated out given all rows, so that the network seems better at a left-out row than it is.
 """
 
 import warnings
@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skbayesnn.stable.left_out import average_left_out, student_log_densities
-from skbayesnn.stable.partitions.choice import make_partition, make_prior
+from skbayesnn.stable.partitions.choice import kind_of_cells, make_partition
 from skbayesnn.stable.posterior import sample_posterior, start_chains
 from skbayesnn.training.beside import ProcessBeside
 from skbayesnn.training.rows import copies, hold_out
@@ -37,12 +37,14 @@ HELD_OUT, JUDGES = 0.2, 2000
 LEAST_ROWS, MOST_ROWS = 10, 12_000
 """With fewer rows there is no process, as they are too few to judge; with more, there are no short
 chains."""
-FEW_ROWS, FOLDS, ALONE = 500, 5, 0.5
-"""If all functions consist of jumps: rows up to which folds judge in turn, the number of folds, and
-the prior probability that there is no process."""
+FEW_INPUTS, FOLDS, ALONE = 500, 5, 0.5
+"""If all functions consist of jumps: distinct inputs up to which folds judge in turn, the number of
+folds, and the prior probability that there is no process."""
 SHORT = {"n_warmup": 200, "n_posterior_draws": 400, "thin": 2}
 """The largest numbers of sweeps and draws by which the network is judged. There are as many chains
 as for its predictions: fewer find less, and the process has a larger weight than it should."""
+SHORT_OF_FOLDS = {"n_warmup": 100, "n_posterior_draws": 200, "thin": 2}
+"""The same for each of several folds."""
 
 
 def may_have_process(estimator, partition):
@@ -56,11 +58,6 @@ def may_have_process(estimator, partition):
     """
     enough = len(partition.rows) >= LEAST_ROWS
     return estimator.gaussian_process and partition.may_have_process and enough
-
-
-def with_short_chains(partition, X):
-    """Whether the rows that judge are predicted by chains that have not seen them."""
-    return not partition.may_be_stacked and len(X) <= MOST_ROWS
 
 
 class LeftOut(NamedTuple):
@@ -114,7 +111,7 @@ class LeftOut(NamedTuple):
         return self.means
 
 
-def learn_process(estimator, X, y, weights, generator, context):
+def learn_process(estimator, X, y, weights, prior, generator, context):
     """Fit a process, and find its part in predictions.
 
     Parameters
@@ -124,65 +121,79 @@ def learn_process(estimator, X, y, weights, generator, context):
     X : ndarray of shape (n, n_features)
     y, weights : ndarray of shape (n,)
         Standardised targets, and positive weights.
+    prior : Prior
+        Of the network.
     generator : numpy.random.Generator
     context : sklearn.callback.CallbackContext
-        Of the fit; short chains are subtasks of one of its subtasks.
+        Of the fit; short chains are subtasks of its last subtask.
 
     Returns
     -------
     beside : ProcessBeside or None
-        None if held-out rows give the process no weight.
+        None if held-out rows give the process no weight, or differ in their inputs from too few.
     """
     # Which rows are held out does not depend on their order.
     order = np.lexsort(np.column_stack([X, y]).T)
     X, y, weights = X[order], y[order], weights[order]
     cells = estimator.cells_
-    splits = _splits(cells, X, copies(X, y[:, None]), generator)
+    of_jumps = cells.may_be_stacked
+    together = of_jumps and len(X) <= MOST_ROWS
+    groups = _equal_inputs(X) if together else copies(X, y[:, None])
+    if together and groups.max() + 1 < LEAST_ROWS:
+        return None
+    splits = _splits(groups, generator, together and groups.max() < FEW_INPUTS)
     *of_chains, of_process = generator.spawn(estimator.n_chains + 2)
-    several, seen = [], cells.seen(X)
+    several, seen, data = [], cells.seen(X), (X, y, weights)
+    judging = context.subcontext(
+        task_name="held-out rows", task_id=context.max_subtasks - 1, max_subtasks=len(splits)
+    )
+    told = {"estimator": estimator, "X": X, "y": estimator._location + estimator._scale * y}
+    judging.call_on_fit_task_begin(**told)
     for rows, other in splits:
-        if with_short_chains(cells, X):
-            law = _of_short_chains(estimator, (X, y, weights), rows, other, of_chains, context)
-        else:
+        if len(X) > MOST_ROWS:
             law = LeftOut.of(cells, estimator._draws, X[other], y[other])
+        else:
+            lengths = SHORT if len(splits) == 1 else SHORT_OF_FOLDS
+            law = _of_short_chains(estimator, lengths, prior, data, rows, other, of_chains, judging)
         several.append(ProcessBeside(seen, y[:, None], weights, rows, other, [law], of_process))
-    ProcessBeside.agree(several, ALONE if cells.may_be_stacked else 0.0, of_folds=True)
+    judging.call_on_fit_task_end(**told)
+    ProcessBeside.agree(several, ALONE if of_jumps else 0.0, of_folds=True)
     beside, taken = several[0], [each for one in several for each in one.taken[0]]
     beside.taken = [[each._replace(part=each.part / len(several)) for each in taken]]
     return beside if beside.part() else None
 
 
-def _splits(cells, X, groups, generator):
-    """Rows that processes are fitted to, and rows that judge: once, or in turn for few rows."""
-    if not cells.may_be_stacked or len(X) > FEW_ROWS:
-        return [hold_out(len(X), min(HELD_OUT, JUDGES / len(X)), generator, groups=groups)]
-    fold = generator.permutation(groups.max() + 1)[groups] % FOLDS
+def _equal_inputs(X):
+    """Number of the group of each row: rows of equal inputs."""
+    return np.unique(X, axis=0, return_inverse=True)[1]
+
+
+def _splits(groups, generator, in_turn):
+    """Rows that processes are fitted to, and rows that judge: once, or each in turn."""
+    if not in_turn:
+        n = len(groups)
+        return [hold_out(n, min(HELD_OUT, JUDGES / n), generator, groups=groups)]
+    fold = (generator.permutation(groups.max() + 1) % FOLDS)[groups]
     return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(FOLDS)]
 
 
-def _of_short_chains(estimator, data, rows, other, generators, context):
+def _of_short_chains(estimator, lengths, prior, data, rows, other, generators, context):
     """Predictions of held-out rows by chains that know the others."""
     (X, y, weights), (*of_chains, rng) = data, generators
     short = copy(estimator)
-    for name, most in SHORT.items():
+    for name, most in lengths.items():
         setattr(short, name, min(getattr(estimator, name), most))
-    short.cells = "additive"  # "auto" has other cells for fewer rows
-    held_out = context.subcontext(
-        task_name="held-out rows",
-        task_id=estimator.n_chains,
-        max_subtasks=short.n_chains,
-        sequential_subtasks=False,
-    )
+    short.cells = kind_of_cells(estimator, X)  # "auto" may have other cells for fewer rows
+    fold = context.subcontext("fold", max_subtasks=short.n_chains, sequential_subtasks=False)
     told = {"estimator": estimator, "X": X[rows], "y": short._location + short._scale * y[rows]}
-    held_out.call_on_fit_task_begin(**told)
+    fold.call_on_fit_task_begin(**told)
     with warnings.catch_warnings():
         # What the fit to all rows warns about, it says itself.
         warnings.simplefilter("ignore")
         directions = estimator.directions_
         partition = make_partition(short, X[rows], y[rows], weights[rows], rng, directions)
-        prior = make_prior(short, partition)
         starts = start_chains(partition, prior, of_chains)
-        found = sample_posterior(short, partition, prior, starts, short.n_warmup, told, held_out)
-    held_out.call_on_fit_task_end(**told)
+        found = sample_posterior(short, partition, prior, starts, short.n_warmup, told, fold)
+    fold.call_on_fit_task_end(**told)
     vars(short).update(found)
     return short._standardised_law(X[other])

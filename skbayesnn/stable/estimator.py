@@ -18,7 +18,7 @@ from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.stable.additive.effects import PartialEffectsMixin
 from skbayesnn.stable.alpha import TRIED, choose_alpha, chooses_alpha
-from skbayesnn.stable.beside import learn_process, may_have_process, with_short_chains
+from skbayesnn.stable.beside import learn_process, may_have_process
 from skbayesnn.stable.extrapolation import Extrapolation
 from skbayesnn.stable.partitions.choice import DEFAULT_ALPHA, make_partition, make_prior
 from skbayesnn.stable.posterior import sample_posterior, start_chains, warn_unless_converged
@@ -260,9 +260,11 @@ class StableNNRegressor(
     other rows, predict it, and give the processes their weights. This adds a fifth to a half to the
     time of a fit. With more than 12,000 rows there are no short chains: 2000 rows are held out of
     the processes alone, and importance sampling tells what the network would predict without each
-    of them. The same is done with the cells of one or two inputs, where up to 500 rows judge in
-    five parts, and where a priori there is no process in one of two cases: it would do harm if the
-    function jumps. Parameters, diagnostics and ``partial_effects`` are those of the network alone.
+    of them. With the cells of one or two inputs, rows with the same inputs are held out together
+    (there is no process if fewer than 10 differ in them), and up to 500 distinct inputs are held
+    out in five parts, each in turn, which may double the time of a fit. A priori there is no
+    process there in one of two cases: it would do harm if the function jumps. Parameters,
+    diagnostics and ``partial_effects`` are those of the network alone.
 
     Student-t noise at a row has the squared scale σ² exp(η / √(1 + η²/9)). Here η is linear in the
     inputs and, with dense units, in the mean of y according to the Gaussian limit; all of these are
@@ -416,7 +418,7 @@ class StableNNRegressor(
         self.bias_scale_ = partition.bias_scale
         judged = not again and may_have_process(self, partition)
         chooses = not again and chooses_alpha(self, partition)
-        n_others = len(TRIED) if chooses else int(judged and with_short_chains(partition, X))
+        n_others = len(TRIED) * chooses + judged
         context = self._init_callback_context(
             max_subtasks=self.n_chains + n_others, sequential_subtasks=False
         )
@@ -431,7 +433,8 @@ class StableNNRegressor(
         found = sample_posterior(self, partition, prior, starts, n_warmup, told, context)
         vars(self).update(found)
         if judged:
-            self._beside = learn_process(self, X, standardised, weights, of_process, context)
+            data = X, standardised, weights
+            self._beside = learn_process(self, *data, prior, of_process, context)
         self._ends, self._fitted_with = starts, model_parameters(self)
         context.call_on_fit_task_end(**told)
         self._warn_unless_converged()

@@ -154,17 +154,28 @@ def test_away_from_the_rows_the_prediction_is_stacked_as_without_it(rng, n_input
     np.testing.assert_allclose([low, high], model.predict_interval(far)[0], atol=0.2 * (high - low))
 
 
-def test_few_rows_judge_in_turn_and_copies_together(rng):
-    X = np.repeat(rng.normal(size=(30, 1)), 2, axis=0)
+def test_the_groups_of_rows_judge_in_turn_or_once(rng):
     groups = np.repeat(np.arange(30), 2)
-    cells = SimpleNamespace(may_be_stacked=True)
-    splits = beside._splits(cells, X, groups, rng)
+    splits = beside._splits(groups, rng, True)
     np.testing.assert_array_equal(np.sort(np.concatenate([o for _, o in splits])), np.arange(60))
     for rows, other in splits:
         assert not set(groups[rows]) & set(groups[other])
         assert len(rows) + len(other) == 60
-    many = rng.normal(size=(beside.FEW_ROWS + 1, 1))
-    assert len(beside._splits(cells, many, np.arange(len(many)), rng)) == 1
+    ((rows, other),) = beside._splits(groups, rng, False)
+    assert len(rows) == 48
+    assert not set(groups[rows]) & set(groups[other])
+
+
+def test_between_inputs_that_recur_copies_do_not_judge(rng, monkeypatch):
+    """Four targets at each of eleven inputs, with a step between two of them."""
+    X = np.repeat(np.arange(11.0), 4)[:, None]
+    y = np.where(X[:, 0] < 4.5, 0.0, 10.0) + 3.0 * np.sin(X[:, 0] / 5) + 0.3 * rng.normal(size=44)
+    model = short(n_warmup=300, n_posterior_draws=400)
+    weight = model.fit(X, y).gaussian_process_weight_
+    assert weight < 0.2
+    assert model.fit(X[8:], y[8:]).gaussian_process_weight_ == 0.0  # nine inputs are too few
+    monkeypatch.setattr(beside, "_equal_inputs", lambda X: np.arange(len(X)))
+    assert model.fit(X, y).gaussian_process_weight_ > weight + 0.1
 
 
 def test_the_rows_that_judge_have_the_same_cells(rng, monkeypatch):
