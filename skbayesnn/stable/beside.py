@@ -6,11 +6,11 @@ those that they have found. Held-out rows show both: a fifth of the rows is pred
 chains and by a process, which know the other rows. What these predictions are worth decides how
 both are mixed (:mod:`skbayesnn.training.beside`). Not in the paper.
 
-With the cells of one or two inputs, all functions consist of jumps. If there are few inputs that
-differ, one fifth of the rows cannot judge, so that each fifth judges in turn. Rows with the same
-inputs are held out together: such copies would tell what the function is there, but nothing of what
-it is between them. Where the function jumps, a process would do harm: a priori there is none in one
-of two cases.
+With the cells of one or two inputs, all functions consist of jumps. If there are few rows, one
+fifth cannot judge, so that each fifth judges in turn. If inputs recur, as in an experiment, rows
+with the same inputs are held out together: they would tell what the function is there, but nothing
+of what it is between the inputs. Where the function jumps, a process would do harm: a priori there
+is none in one of two cases.
 
 Of more than some thousand rows, short chains take too long, and are not needed. A row then changes
 the posterior little, so that its draws, given all rows, say what it is without one of them, by
@@ -37,9 +37,11 @@ HELD_OUT, JUDGES = 0.2, 2000
 LEAST_ROWS, MOST_ROWS = 10, 12_000
 """With fewer rows there is no process, as they are too few to judge; with more, there are no short
 chains."""
-FEW_INPUTS, FOLDS, ALONE = 500, 5, 0.5
-"""If all functions consist of jumps: distinct inputs up to which folds judge in turn, the number of
+FEW_GROUPS, FOLDS, ALONE = 500, 5, 0.5
+"""If all functions consist of jumps: groups of rows up to which folds judge in turn, the number of
 folds, and the prior probability that there is no process."""
+RECUR = 2
+"""Rows with each input, on average, from which on equal inputs are held out together."""
 SHORT = {"n_warmup": 200, "n_posterior_draws": 400, "thin": 2}
 """The largest numbers of sweeps and draws by which the network is judged. There are as many chains
 as for its predictions: fewer find less, and the process has a larger weight than it should."""
@@ -130,18 +132,17 @@ def learn_process(estimator, X, y, weights, prior, generator, context):
     Returns
     -------
     beside : ProcessBeside or None
-        None if held-out rows give the process no weight, or differ in their inputs from too few.
+        None if held-out rows give the process no weight, or if there are too few groups of rows.
     """
     # Which rows are held out does not depend on their order.
     order = np.lexsort(np.column_stack([X, y]).T)
     X, y, weights = X[order], y[order], weights[order]
     cells = estimator.cells_
     of_jumps = cells.may_be_stacked
-    together = of_jumps and len(X) <= MOST_ROWS
-    groups = _equal_inputs(X) if together else copies(X, y[:, None])
-    if together and groups.max() + 1 < LEAST_ROWS:
+    groups = _held_together(X, y, of_jumps)
+    if groups.max() + 1 < LEAST_ROWS:
         return None
-    splits = _splits(groups, generator, together and groups.max() < FEW_INPUTS)
+    splits = _splits(groups, generator, of_jumps and groups.max() < FEW_GROUPS)
     *of_chains, of_process = generator.spawn(estimator.n_chains + 2)
     several, seen, data = [], cells.seen(X), (X, y, weights)
     judging = context.subcontext(
@@ -163,9 +164,13 @@ def learn_process(estimator, X, y, weights, prior, generator, context):
     return beside if beside.part() else None
 
 
-def _equal_inputs(X):
-    """Number of the group of each row: rows of equal inputs."""
-    return np.unique(X, axis=0, return_inverse=True)[1]
+def _held_together(X, y, of_jumps):
+    """Number of the group of each row: copies, and equal inputs if functions consist of jumps."""
+    if of_jumps:
+        _, groups = np.unique(X, axis=0, return_inverse=True)
+        if RECUR * (groups.max() + 1) <= len(X) <= MOST_ROWS:
+            return groups
+    return copies(X, y[:, None])
 
 
 def _splits(groups, generator, in_turn):
