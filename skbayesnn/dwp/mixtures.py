@@ -9,8 +9,8 @@ from skbayesnn.dwp.width import GIVEN
 from skbayesnn.gaussian_process.stand_ins import with_noise
 from skbayesnn.numerics.workers import ALONE
 from skbayesnn.predictive import PredictiveMixture, linear_pool
-from skbayesnn.training.beside import pooled, with_processes
 from skbayesnn.training.label_noise import with_label_noise
+from skbayesnn.training.pooled import pooled, with_processes
 from skbayesnn.training.unseen import draws_where_unseen, where_unseen
 
 

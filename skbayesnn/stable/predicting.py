@@ -8,7 +8,7 @@ from skbayesnn._validation import check_n_samples
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture
-from skbayesnn.training.beside import pooled
+from skbayesnn.training.pooled import pooled
 
 
 class Predicting:

@@ -9,9 +9,10 @@ from skbayesnn._typing import ArrayLike, FloatArray
 from skbayesnn.base import ProbabilisticRegressorMixin
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.predictive import PredictiveMixture, linear_pool
-from skbayesnn.training.beside import ProcessBeside, pooled, with_processes
+from skbayesnn.training.beside import ProcessBeside
 from skbayesnn.training.effects import distance_units
 from skbayesnn.training.held_out import expected_parts, log_chances
+from skbayesnn.training.pooled import pooled, with_processes
 from skbayesnn.training.unseen import where_unseen
 from skbayesnn.udn.architecture import MANY_INPUTS
 

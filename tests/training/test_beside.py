@@ -14,7 +14,7 @@ from skbayesnn.gaussian_process import evidence
 from skbayesnn.gaussian_process.tails import with_tails
 from skbayesnn.predictive import PredictiveMixture, moved
 from skbayesnn.training import beside as module
-from skbayesnn.training.beside import ProcessBeside, Taken, pooled, with_processes
+from skbayesnn.training.beside import ProcessBeside, Taken
 from skbayesnn.training.held_out import (
     LOG_FACTOR_STEP,
     HeldOut,
@@ -25,6 +25,7 @@ from skbayesnn.training.held_out import (
     log_chances,
 )
 from skbayesnn.training.normal_scores import NormalScores
+from skbayesnn.training.pooled import pooled, with_processes
 from skbayesnn.training.unseen import where_unseen
 
 
