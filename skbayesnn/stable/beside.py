@@ -40,8 +40,9 @@ chains."""
 FEW_GROUPS, FOLDS, ALONE = 500, 5, 0.5
 """If all functions consist of jumps: groups of rows up to which folds judge in turn, the number of
 folds, and the prior probability that there is no process."""
-RECUR = 2
-"""Rows with each input, on average, from which on equal inputs are held out together."""
+LEAST_INPUTS, RECUR = 10, 2
+"""Distinct inputs, and rows with each of them on average, from which on equal inputs are held out
+together. Fewer cannot judge."""
 SHORT = {"n_warmup": 200, "n_posterior_draws": 400, "thin": 2}
 """The largest numbers of sweeps and draws by which the network is judged. There are as many chains
 as for its predictions: fewer find less, and the process has a larger weight than it should."""
@@ -132,7 +133,7 @@ def learn_process(estimator, X, y, weights, prior, generator, context):
     Returns
     -------
     beside : ProcessBeside or None
-        None if held-out rows give the process no weight, or if there are too few groups of rows.
+        None if held-out rows give the process no weight.
     """
     # Which rows are held out does not depend on their order.
     order = np.lexsort(np.column_stack([X, y]).T)
@@ -140,8 +141,6 @@ def learn_process(estimator, X, y, weights, prior, generator, context):
     cells = estimator.cells_
     of_jumps = cells.may_be_stacked
     groups = _held_together(X, y, of_jumps)
-    if groups.max() + 1 < LEAST_ROWS:
-        return None
     splits = _splits(groups, generator, of_jumps and groups.max() < FEW_GROUPS)
     *of_chains, of_process = generator.spawn(estimator.n_chains + 2)
     several, seen, data = [], cells.seen(X), (X, y, weights)
@@ -168,7 +167,8 @@ def _held_together(X, y, of_jumps):
     """Number of the group of each row: copies, and equal inputs if functions consist of jumps."""
     if of_jumps:
         _, groups = np.unique(X, axis=0, return_inverse=True)
-        if RECUR * (groups.max() + 1) <= len(X) <= MOST_ROWS:
+        n_inputs = groups.max() + 1
+        if n_inputs >= LEAST_INPUTS and RECUR * n_inputs <= len(X) <= MOST_ROWS:
             return groups
     return copies(X, y[:, None])
 

@@ -261,10 +261,10 @@ class StableNNRegressor(
     time of a fit. With more than 12,000 rows there are no short chains: 2000 rows are held out of
     the processes alone, and importance sampling tells what the network would predict without each
     of them. With the cells of one or two inputs, up to 500 rows are held out in five parts, each in
-    turn, which may double the time of a fit. If each input occurs twice or more on average, rows
-    with the same inputs are held out together, and there is no process for fewer than 10 inputs. A
-    priori there is no process in one of two cases: it would do harm if the function jumps.
-    Parameters, diagnostics and ``partial_effects`` are those of the network alone.
+    turn, which may double the time of a fit. If there are 10 distinct inputs or more, and each
+    occurs twice or more on average, rows with the same inputs are held out together. A priori there
+    is no process in one of two cases: it would do harm if the function jumps. Parameters,
+    diagnostics and ``partial_effects`` are those of the network alone.
 
     Student-t noise at a row has the squared scale σ² exp(η / √(1 + η²/9)). Here η is linear in the
     inputs and, with dense units, in the mean of y according to the Gaussian limit; all of these are
