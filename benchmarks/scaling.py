@@ -3,8 +3,7 @@
 Every estimator with its defaults on tables with ten inputs (Friedman's function, five of them
 matter): seconds of processor time of one core for a fit and for the distributions of 1000 rows,
 and the memory that both take above that of the process before. A small fit first loads the compiled
-kernels. The stable network's fits of 3000 rows or more make a twentieth and a tenth of the sweeps;
-their seconds are continued on the line through both, and their memory is not given.
+kernels.
 
     python -u benchmarks/scaling.py > docs/_static/scaling.csv  # and, from what it has written:
     python benchmarks/scaling.py --draw docs/_static/scaling.csv docs/_static/scaling.png
@@ -20,12 +19,7 @@ import time
 import warnings
 
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
-ROWS = {
-    "SIPRegressor": (100, 300, 1000, 3000, 10_000),
-    "UDNRegressor": (100, 300, 1000, 3000, 10_000),
-    "StableNNRegressor": (100, 300, 1000, 3000, 10_000),
-    "DeepWishartRegressor": (100, 300, 1000),
-}
+ROWS = (100, 300, 1000, 3000, 10_000)
 SMALL = {
     "SIPRegressor": {"max_iter": 2},
     "UDNRegressor": {"max_iter": 2},
@@ -66,15 +60,8 @@ def measure(name, n):
     seconds(**SMALL[name])
     X, y, X_new = friedman(n, 0)
     before = peak()
-    if name == "StableNNRegressor" and n >= 3000:
-        some = seconds(n_warmup=25, n_posterior_draws=50)
-        more = seconds(n_warmup=50, n_posterior_draws=100)
-        fit, predict = (a + 19 * (b - a) for a, b in zip(some, more, strict=True))
-        memory = ""
-    else:
-        fit, predict = seconds()
-        memory = f"{peak() - before:.0f}"
-    print(f"{name},{n},{fit:.2f},{predict:.2f},{memory}", flush=True)
+    fit, predict = seconds()
+    print(f"{name},{n},{fit:.2f},{predict:.2f},{peak() - before:.0f}", flush=True)
 
 
 def draw(table, picture):
@@ -83,7 +70,7 @@ def draw(table, picture):
     with open(table) as file:
         rows = list(csv.DictReader(file))
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4), sharex=True, layout="constrained")
-    for name in sorted(ROWS):
+    for name in sorted(SMALL):
         mine = [row for row in rows if row["estimator"] == name]
         n = [int(row["rows"]) for row in mine]
         left.plot(n, [float(row["fit"]) for row in mine], "o-", label=name)
@@ -108,8 +95,8 @@ def main():
         measure(arguments.one[0], int(arguments.one[1]))
     else:
         print("estimator,rows,fit,predict,memory", flush=True)
-        for name, sizes in ROWS.items():
-            for n in sizes:
+        for name in SMALL:
+            for n in ROWS:
                 subprocess.run([sys.executable, __file__, "--one", name, str(n)], check=True)
 
 
