@@ -40,9 +40,9 @@ chains."""
 FEW_GROUPS, FOLDS, ALONE = 500, 5, 0.5
 """If all functions consist of jumps: groups of rows up to which folds judge in turn, the number of
 folds, and the prior probability that there is no process."""
-LEAST_INPUTS, RECUR = 10, 2
-"""Distinct inputs, and rows with each of them on average, from which on equal inputs are held out
-together. Fewer cannot judge."""
+RECUR = 2
+"""Rows with each input, on average, from which on equal inputs are held out together, unless fewer
+than ``LEAST_ROWS`` inputs differ."""
 SHORT = {"n_warmup": 200, "n_posterior_draws": 400, "thin": 2}
 """The largest numbers of sweeps and draws by which the network is judged. There are as many chains
 as for its predictions: fewer find less, and the process has a larger weight than it should."""
@@ -164,11 +164,11 @@ def learn_process(estimator, X, y, weights, prior, generator, context):
 
 
 def _held_together(X, y, of_jumps):
-    """Number of the group of each row: copies, and equal inputs if functions consist of jumps."""
+    """Number of the group of each row: copies, or equal inputs if they recur between jumps."""
     if of_jumps:
         _, groups = np.unique(X, axis=0, return_inverse=True)
         n_inputs = groups.max() + 1
-        if n_inputs >= LEAST_INPUTS and RECUR * n_inputs <= len(X) <= MOST_ROWS:
+        if n_inputs >= LEAST_ROWS and RECUR * n_inputs <= len(X) <= MOST_ROWS:
             return groups
     return copies(X, y[:, None])
 

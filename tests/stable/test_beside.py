@@ -177,6 +177,18 @@ def test_between_inputs_that_recur_copies_do_not_judge(rng, monkeypatch):
     assert model.fit(X, y).gaussian_process_weight_ > weight + 0.1
 
 
+@pytest.mark.parametrize(
+    ("n_inputs", "n_rows", "of_jumps", "n_groups"),
+    [(10, 20, True, 10), (10, 19, True, 19), (9, 20, True, 20), (10, 20, False, 20)],
+)
+def test_equal_inputs_are_held_out_together_if_ten_recur(n_inputs, n_rows, of_jumps, n_groups):
+    X = (np.arange(n_rows) % n_inputs)[:, None].astype(float)
+    groups = beside._held_together(X, np.arange(float(n_rows)), of_jumps)
+    assert groups.max() + 1 == n_groups
+    if n_groups == n_inputs:
+        np.testing.assert_array_equal(groups, X[:, 0])
+
+
 def test_the_rows_that_judge_have_the_same_cells(rng, monkeypatch):
     """All 160 rows are too many for the plane; those that are not held out would not be."""
     made = []
