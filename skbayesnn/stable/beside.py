@@ -21,7 +21,7 @@ rows that judge, as before.
 """
 
 import warnings
-from copy import copy
+from copy import copy, deepcopy
 from typing import NamedTuple
 
 import numpy as np
@@ -184,7 +184,8 @@ def _splits(groups, generator, in_turn):
 
 def _of_short_chains(estimator, lengths, prior, data, rows, other, generators, context):
     """Predictions of held-out rows by chains that know the others."""
-    (X, y, weights), (*of_chains, rng) = data, generators
+    # Copies, since chains that run in other processes would not advance those of the next fold.
+    (X, y, weights), (*of_chains, rng) = data, deepcopy(generators)
     short = copy(estimator)
     for name, most in lengths.items():
         setattr(short, name, min(getattr(estimator, name), most))
