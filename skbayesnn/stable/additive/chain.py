@@ -70,6 +70,11 @@ def log_nu_change(typical, alpha, other):
     return (2.0 / alpha - 2.0 / other) * (typical + _EULER)
 
 
+def _log_half_cauchys(x):
+    """Sum of :func:`~skbayesnn.stable.samplers.scales.log_half_cauchy` over an array."""
+    return -np.logaddexp(x, -x).sum()
+
+
 class AdditiveChain:
     """Sweeps of one chain.
 
@@ -197,7 +202,7 @@ class AdditiveChain:
                 state.log_variances, partition.log_masses, partition.starts, nu, index,
                 positive_stable_table(index / 2.0),
             )
-            + sum(log_half_cauchy(x + 2.0 / index * partition.log_crowd) for x in nu)
+            + _log_half_cauchys(nu + 2.0 / index * partition.log_crowd)
             for nu, index in ((state.log_nu, state.alpha), (log_nu, alpha))
         )  # fmt: skip
         if -rng.standard_exponential() < new - old:
@@ -260,8 +265,7 @@ class AdditiveChain:
         crowd = 2.0 / state.alpha * partition.log_crowd
         log_ratio = (
             other.log_density(partition.y) - covariance.log_density(partition.y)
-            + sum(log_half_cauchy(x + crowd) for x in log_nu)
-            - sum(log_half_cauchy(x + crowd) for x in state.log_nu)
+            + _log_half_cauchys(log_nu + crowd) - _log_half_cauchys(state.log_nu + crowd)
             + log_half_cauchy(log_amplitude) - log_half_cauchy(state.log_amplitude)
             + log_noise_prior(log_noise) - log_noise_prior(state.log_noise)
         )  # fmt: skip

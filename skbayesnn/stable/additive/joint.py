@@ -23,57 +23,95 @@ from skbayesnn.stable.samplers.line import MAX_LOG_VARIANCE
 
 
 @kernel
-def add_axis_covariance(variances, index, covariance):
-    """Add T V T' at the rows to the upper triangle of C.
+def add_axes_covariance(variances, index, starts, ends, covariance):
+    """Add Σ_k T_k V_k T_k' at the rows to the upper triangle of C.
 
     An element of T V T' is Σ v minus twice the sum of v between the two values.
+
+    Parameters
+    ----------
+    variances : ndarray of shape (n_values,)
+        Variances of the weights of all axes, one axis after the other.
+    index : ndarray of int32, shape (n_axes, n)
+        Index of each row among the values of each axis.
+    starts, ends : ndarray of int, shape (n_axes,)
+        Range of each axis in arrays of the values of all axes.
+    covariance : ndarray of shape (n, n)
     """
-    n_values, n = variances.shape[0], index.shape[0]
-    total, sums = variances[0], np.zeros(n_values)
-    for j in range(1, n_values):
-        sums[j] = sums[j - 1] + variances[j]
-        total += variances[j]
+    n = index.shape[1]
     place = np.empty(n)
-    for i in range(n):
-        place[i] = sums[index[i]]
-    for i in range(n):
-        # Slices: with indices that start at i, numba does not vectorise.
-        row, places = covariance[i, i:], place[i:]
-        for j in range(n - i):
-            row[j] += total - 2.0 * abs(place[i] - places[j])
+    for k in range(starts.shape[0]):
+        v = variances[starts[k] : ends[k]]
+        total, sums = v[0], np.zeros(v.shape[0])
+        for j in range(1, v.shape[0]):
+            sums[j] = sums[j - 1] + v[j]
+            total += v[j]
+        for i in range(n):
+            place[i] = sums[index[k, i]]
+        for i in range(n):
+            # Slices: with indices that start at i, numba does not vectorise.
+            row, places = covariance[i, i:], place[i:]
+            for j in range(n - i):
+                row[j] += total - 2.0 * abs(place[i] - places[j])
 
 
 @kernel
-def add_axis_product(variances, s, out):
-    """Add T V T' s, at the values of an axis, to ``out``."""
-    n = s.shape[0]
-    total, below = 0.0, 0.0
-    for j in range(n):
-        total += s[j]
-    # w = V T's, and f at the first value is w_0 - Σ_{j>0} w_j.
-    steps = np.zeros(n)
-    here = variances[0] * total
-    for j in range(1, n):
-        below += s[j - 1]
-        weight = variances[j] * (total - 2.0 * below)
-        steps[j] = 2.0 * weight
-        here -= weight
-    for j in range(n):
-        here += steps[j]
-        out[j] += here
+def add_axes_products(variances, index, starts, ends, solved, f):
+    """Add T_k V_k T_k' times the sums of ``solved`` over the rows with each value to the f_k.
+
+    Parameters
+    ----------
+    variances, index, starts, ends
+        See :func:`add_axes_covariance`.
+    solved : ndarray of shape (n,)
+    f : ndarray of shape (n_values,)
+    """
+    for k in range(starts.shape[0]):
+        v, out = variances[starts[k] : ends[k]], f[starts[k] : ends[k]]
+        n_values = v.shape[0]
+        s, steps = np.zeros(n_values), np.zeros(n_values)
+        for i in range(solved.shape[0]):
+            s[index[k, i]] += solved[i]
+        total, below = 0.0, 0.0
+        for j in range(n_values):
+            total += s[j]
+        # w = V T's, and f at the first value is w_0 - Σ_{j>0} w_j.
+        here = v[0] * total
+        for j in range(1, n_values):
+            below += s[j - 1]
+            weight = v[j] * (total - 2.0 * below)
+            steps[j] = 2.0 * weight
+            here -= weight
+        for j in range(n_values):
+            here += steps[j]
+            out[j] += here
 
 
 @kernel
-def draw_axis_prior(variances, rng, f):
-    """Draw f_k from its prior given the variances of its weights."""
-    n = f.shape[0]
-    first = np.sqrt(variances[0]) * rng.standard_normal()
-    for j in range(1, n):
-        f[j] = np.sqrt(variances[j]) * rng.standard_normal()
-        first -= f[j]
-    f[0] = first
-    for j in range(1, n):
-        f[j] = f[j - 1] + 2.0 * f[j]
+def draw_axes_prior(variances, index, starts, ends, rng, f, rest):
+    """Draw all f_k from their prior given the variances of their weights.
+
+    Parameters
+    ----------
+    variances, index, starts, ends
+        See :func:`add_axes_covariance`.
+    rng : numpy.random.Generator
+    f : ndarray of shape (n_values,)
+        Overwritten.
+    rest : ndarray of shape (n,)
+        The f_k at the rows are subtracted from it.
+    """
+    for k in range(starts.shape[0]):
+        v, drawn = variances[starts[k] : ends[k]], f[starts[k] : ends[k]]
+        first = np.sqrt(v[0]) * rng.standard_normal()
+        for j in range(1, v.shape[0]):
+            drawn[j] = np.sqrt(v[j]) * rng.standard_normal()
+            first -= drawn[j]
+        drawn[0] = first
+        for j in range(1, v.shape[0]):
+            drawn[j] = drawn[j - 1] + 2.0 * drawn[j]
+        for i in range(rest.shape[0]):
+            rest[i] -= drawn[index[k, i]]
 
 
 class TargetCovariance:
@@ -108,8 +146,7 @@ class TargetCovariance:
         self.amplitude, self.noise = np.exp(log_amplitude), noise
         self.variances = np.exp(np.minimum(log_variances, MAX_LOG_VARIANCE))
         covariance = self.amplitude * gram
-        for axis, part in partition.parts():
-            add_axis_covariance(self.variances[part], axis.index, covariance)
+        add_axes_covariance(self.variances, *partition.axis_ranges, covariance)
         covariance.flat[:: noise.size + 1] += noise
         # The transpose has the order that LAPACK wants.
         self._factor = cholesky(covariance.T, lower=True, overwrite_a=True, check_finite=False)
@@ -166,16 +203,12 @@ def parts_given_variances(partition, covariance, y, rng=None):
     f, theta, rest = np.zeros(variances.size), np.zeros(partition.n_basis), y
     if rng is not None:
         rest = y - np.sqrt(covariance.noise) * rng.standard_normal(y.size)
-        for axis, part in partition.parts():
-            draw_axis_prior(variances[part], rng, f[part])
-            rest -= f[part][axis.index]
+        draw_axes_prior(variances, *partition.axis_ranges, rng, f, rest)
         if basis is not None:
             theta = np.sqrt(a) * rng.standard_normal(theta.size)
             rest -= basis.train @ theta
     solved = covariance.solve(rest)
-    for axis, part in partition.parts():
-        s = np.bincount(axis.index, solved, axis.cells.x.size)
-        add_axis_product(variances[part], s, f[part])
+    add_axes_products(variances, *partition.axis_ranges, solved, f)
     if basis is not None:
         theta += a * (solved @ basis.train)
     return f, theta

@@ -204,6 +204,11 @@ class AdditiveCells(Partition):
             return np.zeros((self.y.size, self.y.size))
         return self.basis.train @ self.basis.train.T
 
+    @property
+    def axis_ranges(self):
+        """The index of the rows, and the ranges of the axes in arrays of all values."""
+        return self.index, self.starts, self.ends
+
     def parts(self):
         """Each axis, with its slice of arrays of all axes."""
         for axis, start, end in zip(self.axes, self.starts, self.ends, strict=True):

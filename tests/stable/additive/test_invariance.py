@@ -17,7 +17,7 @@ from skbayesnn.stable.additive import chain as chain_module
 from skbayesnn.stable.additive.chain import AdditiveChain
 from skbayesnn.stable.additive.dense import DenseBasis
 from skbayesnn.stable.additive.dense_kernel import DenseKernel
-from skbayesnn.stable.additive.joint import draw_axis_prior
+from skbayesnn.stable.additive.joint import draw_axes_prior
 from skbayesnn.stable.additive.partition import AdditiveCells
 from skbayesnn.stable.noise.precisions import DEGREES
 from skbayesnn.stable.noise.slopes import bounded
@@ -40,8 +40,8 @@ def draw_from_prior(chain, alphas):
     if state.alpha < 2.0:
         a = state.alpha / 2.0
         state.log_variances += [sample_log_positive_stable(a, rng) for _ in state.log_variances]
-    for _, part in partition.parts():
-        draw_axis_prior(np.exp(state.log_variances[part]), rng, state.f[part])
+    variances, rest = np.exp(state.log_variances), np.zeros(partition.y.size)
+    draw_axes_prior(variances, *partition.axis_ranges, rng, state.f, rest)
     state.log_noise = np.log(np.abs(rng.standard_cauchy()))
     state.degrees = float(rng.choice(DEGREES)) if prior.degrees is None else prior.degrees
     state.precisions = partition.weights.copy()

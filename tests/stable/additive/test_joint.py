@@ -10,9 +10,9 @@ from skbayesnn.stable.additive.dense import DenseBasis
 from skbayesnn.stable.additive.dense_kernel import DenseKernel
 from skbayesnn.stable.additive.joint import (
     TargetCovariance,
-    add_axis_covariance,
-    add_axis_product,
-    draw_axis_prior,
+    add_axes_covariance,
+    add_axes_products,
+    draw_axes_prior,
     parts_given_variances,
 )
 from skbayesnn.stable.additive.partition import AdditiveCells, AdditiveDraws
@@ -55,26 +55,40 @@ def sign_matrix(n):
     return np.where(np.arange(n)[:, None] < np.arange(n), -1.0, 1.0)
 
 
-@pytest.mark.parametrize("n", [1, 2, 9])
-def test_covariance_and_product_of_an_axis(n):
-    rng = np.random.default_rng(n)
-    v, s, index = rng.exponential(size=n), rng.normal(size=n), rng.integers(0, n, 12)
-    prior = sign_matrix(n) @ np.diag(v) @ sign_matrix(n).T
-    covariance, product = np.zeros((12, 12)), np.zeros(n)
-    add_axis_covariance(v, index, covariance)
-    add_axis_product(v, s, product)
-    np.testing.assert_allclose(covariance, np.triu(prior[np.ix_(index, index)]), atol=1e-12)
-    np.testing.assert_allclose(product, prior @ s, atol=1e-12)
+def axes(sizes, n, rng):
+    """Variances, and the ranges, of axes with these numbers of values; T V T' of all values."""
+    v, ends = rng.exponential(size=sum(sizes)), np.cumsum(sizes)
+    index = np.stack([rng.integers(0, size, n) for size in sizes]).astype(np.int32)
+    prior = np.zeros((v.size, v.size))
+    for start, end in zip(ends - sizes, ends, strict=True):
+        signs = sign_matrix(end - start)
+        prior[start:end, start:end] = signs @ np.diag(v[start:end]) @ signs.T
+    return v, (index, ends - sizes, ends), prior
 
 
-def test_prior_draws_of_an_axis():
-    v, rng = np.array([0.5, 2.0, 0.1, 1.0]), np.random.default_rng(0)
-    f = np.empty((40000, 4))
+@pytest.mark.parametrize("sizes", [[1], [2], [9], [1, 9, 2]])
+def test_covariance_and_products_of_axes(sizes):
+    rng = np.random.default_rng(0)
+    v, ranges, prior = axes(sizes, 12, rng)
+    places = ranges[0] + ranges[1][:, None]
+    at_rows = sum(np.eye(v.size)[rows] for rows in places)
+    s, covariance, products = rng.normal(size=12), np.zeros((12, 12)), np.ones(v.size)
+    add_axes_covariance(v, *ranges, covariance)
+    add_axes_products(v, *ranges, s, products)
+    np.testing.assert_allclose(covariance, np.triu(at_rows @ prior @ at_rows.T), atol=1e-12)
+    np.testing.assert_allclose(products, 1.0 + prior @ at_rows.T @ s, atol=1e-12)
+
+
+def test_prior_draws_of_axes():
+    rng = np.random.default_rng(0)
+    v, ranges, prior = axes([4, 3], 5, rng)
+    f = np.empty((40000, 7))
     for row in f:
-        draw_axis_prior(v, rng, row)
-    expected = sign_matrix(4) @ np.diag(v) @ sign_matrix(4).T
-    # The standard error of an entry is at most √2 Σv/√40000 = 0.026.
-    np.testing.assert_allclose(np.cov(f.T), expected, atol=0.1)
+        rest = np.ones(5)
+        draw_axes_prior(v, *ranges, rng, row, rest)
+    np.testing.assert_allclose(rest, 1.0 - f[-1][ranges[0][0]] - f[-1][4 + ranges[0][1]])
+    # The standard error of an entry is at most √2 Σv/√40000, and no axis knows of another.
+    np.testing.assert_allclose(np.cov(f.T), prior, atol=4.5 * np.sqrt(2.0) * v.sum() / 200.0)
 
 
 def test_two_is_the_gaussian_process_with_the_summed_kernel():
