@@ -31,6 +31,9 @@ _LEAST_HELD_OUT = 12
 # Rows over which the prior starts with variance one.
 _MAX_START_ROWS = 500
 _NOISE_FACTORS, _SPREAD_FACTORS = np.geomspace(1.0, 1e4, 31), np.geomspace(1.0, 3.0, 8)
+# Numbers of the rows at which each input is shifted to see what it does: as many as these entries
+# of X, and never fewer rows than this.
+_MOST_SHIFTED, _LEAST_SHIFTED_ROWS = 100_000, 30
 # With all rows after early stopping: part of the epochs, and of the learning rate.
 _ALL_ROWS_PART, _ALL_ROWS_RATE = 0.1, 0.1
 
@@ -110,7 +113,9 @@ class SIPBase:
 
     def _learn_units(self, X, targets, weights, generator):
         """Rows are as far apart as their means may be."""
-        some = generator.permutation(len(targets))
+        # One input after another is shifted, which costs rows times inputs each time.
+        n_rows = max(_LEAST_SHIFTED_ROWS, _MOST_SHIFTED // X.shape[1])
+        some = generator.permutation(len(targets))[:n_rows]
         effects = input_effects(self._means, X[some], targets[some, None], weights[some])
         self._X_units = distance_units([effects])
 

@@ -17,6 +17,9 @@ LEAST_UNEXPLAINED = 1e-3
 """In units of the targets: without any noise all inputs that do anything count."""
 MOST_ROWS = 500
 """Rows that are looked at."""
+INPUTS_A_CALL, MOST_ENTRIES = 100, 2_000_000
+"""One input in so many is shifted in each call of the mean, since some models draw their networks
+anew in each; fewer if the shifted rows would have more entries than the second number."""
 
 
 def input_effects(mean, X, targets, weights):
@@ -54,12 +57,17 @@ def input_effects(mean, X, targets, weights):
     centre = np.average(X, axis=0, weights=weights)
     spreads = np.sqrt(np.average((X - centre) ** 2, axis=0, weights=weights))
     effects = np.zeros(X.shape[1])
-    for j in np.flatnonzero(spreads > 0):
-        step = np.zeros(X.shape[1])
-        step[j] = STEP * spreads[j]
-        slopes = (mean(X + step) - mean(X - step)) / (2.0 * STEP)
-        squares = np.average(slopes**2, axis=0, weights=weights)
-        effects[j] = np.max(np.sqrt(squares) / unexplained)
+    n_at_once = max(1, min(len(spreads) // INPUTS_A_CALL, MOST_ENTRIES // X.size))
+    moving = np.flatnonzero(spreads > 0)
+    for begin in range(0, len(moving), n_at_once):
+        chosen = moving[begin : begin + n_at_once]
+        steps = np.zeros((len(chosen), 1, X.shape[1]))
+        steps[np.arange(len(chosen)), 0, chosen] = STEP * spreads[chosen]
+        ends = (mean(rows.reshape(-1, X.shape[1])) for rows in (X + steps, X - steps))
+        above, below = (values.reshape(len(chosen), len(X), -1) for values in ends)
+        for j, slopes in zip(chosen, (above - below) / (2.0 * STEP), strict=True):
+            squares = np.average(slopes**2, axis=0, weights=weights)
+            effects[j] = np.max(np.sqrt(squares) / unexplained)
     return effects
 
 

@@ -22,6 +22,24 @@ def test_effects_of_a_linear_and_of_a_quadratic_mean(rng):
     np.testing.assert_allclose(effects, [2 * spreads[0], slope * spreads[1], 0] / unexplained)
 
 
+@pytest.mark.parametrize("most_entries", [1, 2_000_000])
+def test_many_inputs_are_shifted_several_at_once(rng, monkeypatch, most_entries):
+    """Four of 450 in each call, unless there may be only one."""
+    monkeypatch.setattr("skbayesnn.training.effects.MOST_ENTRIES", most_entries)
+    X, slopes = rng.normal(size=(11, 450)), rng.normal(size=(450, 2))
+    X[:, [0, 7, 449]] = 3.0
+    n_rows = []
+
+    def mean(X):
+        n_rows.append(len(X))
+        return X @ slopes
+
+    effects = input_effects(mean, X, X @ slopes + [0.0, 0.6745], np.ones(11))
+    expected = X.std(axis=0) * np.max(np.abs(slopes) / [LEAST_UNEXPLAINED, 1.0], axis=1)
+    np.testing.assert_allclose(effects, expected, rtol=1e-5)
+    assert max(n_rows) == (11 if most_entries == 1 else 44)
+
+
 def test_the_largest_effect_on_any_target_counts(rng):
     X = rng.normal(size=(200, 2))
     slopes = np.array([[1.0, 0.1], [0.0, 0.7]])
