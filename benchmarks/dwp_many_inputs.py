@@ -1,8 +1,9 @@
-"""Many inputs, few rows: 300 rows, 100 normal inputs, of which two matter; noise of 0.3.
+"""Many inputs, few rows: 300 rows of 100 normal inputs, of which two matter; noise of 0.3.
 
-y = sin(2 x₁) + x₂ + 0.3 ε; 1000 test rows. Their log density at the truth is −0.21.
+By default y = sin(2 x₁) + x₂ + 0.3 ε; 1000 test rows. Their log density at the truth is −0.21.
 
     python benchmarks/dwp_many_inputs.py --seeds 0 1
+    python benchmarks/dwp_many_inputs.py --rows 60 --inputs 1000 --function product
 """
 
 import os
@@ -24,22 +25,34 @@ MODELS = {
 }
 
 
-def table(seed, n_rows=300, n_inputs=100, n_test=1000):
+FUNCTIONS = {
+    "two": lambda X: np.sin(2 * X[:, 0]) + X[:, 1],
+    "one": lambda X: X[:, 0],
+    "product": lambda X: X[:, 0] * X[:, 1],
+    "all": lambda X: X.sum(axis=1) / np.sqrt(X.shape[1]),
+    "none": lambda X: np.zeros(len(X)),
+}
+
+
+def table(seed, n_rows, n_inputs, function, n_test=1000):
     """Training and test rows."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows + n_test, n_inputs))
-    y = np.sin(2 * X[:, 0]) + X[:, 1] + 0.3 * rng.normal(size=len(X))
+    y = FUNCTIONS[function](X) + 0.3 * rng.normal(size=len(X))
     return X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seeds", nargs="+", type=int, default=range(3))
+    parser.add_argument("--rows", type=int, default=300)
+    parser.add_argument("--inputs", type=int, default=100)
+    parser.add_argument("--function", choices=FUNCTIONS, default="two")
     parser.add_argument("--models", nargs="+", default=["DeepWishart", "quantile forest"])
     options = parser.parse_args()
     print("seed  model             log density    RMSE  coverage  CPU s")
     for seed in options.seeds:
-        X, y, X_test, y_test = table(seed)
+        X, y, X_test, y_test = table(seed, options.rows, options.inputs, options.function)
         for name in options.models:
             begin = time.process_time()
             if name in MODELS:

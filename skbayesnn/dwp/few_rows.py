@@ -6,9 +6,16 @@ to correlate with them, and predictions that treat its length scales as known ar
 With fewer than a hundred rows, or fewer than two rows per input, a second model therefore takes
 part in predictions: the Gaussian process without hidden layers, averaged over posterior draws of
 its settings (:mod:`skbayesnn.gaussian_process.drawn_settings`). Not in the paper.
+
+Of many inputs, chains that begin anywhere do not find the few that matter. There, a further chain
+begins where the search for the start of training ended, which selects inputs
+(:mod:`skbayesnn.gaussian_process.few_inputs`). It may stay at inputs that matter by chance only. So
+left-out rows say how many of the draws are taken from it, as in stacking of chains that do not mix
+(Yao, Vehtari and Gelman, 2022).
 """
 
 import numpy as np
+from scipy.special import logsumexp
 
 from skbayesnn.dwp.prediction import ExactOutput
 from skbayesnn.dwp.sizes import LayerSizes, draw_noise
@@ -22,6 +29,7 @@ from skbayesnn.gaussian_process.drawn_settings import (
     draw_settings,
 )
 from skbayesnn.gaussian_process.evidence import start_of
+from skbayesnn.gaussian_process.few_inputs import FEW_TO_SEARCH
 
 ROWS_AN_INPUT = 2
 """From this many rows per input on, and :data:`FEW_ROWS`, the hidden layers alone predict."""
@@ -53,6 +61,47 @@ def chance_of_settings(weights, n_inputs):
     return max(0.0, 1.0 - counted(weights) / max(FEW_ROWS, ROWS_AN_INPUT * n_inputs))
 
 
+_SHARES = np.linspace(0.005, 0.995, 100)
+
+
+def share_of(own, others, weights):
+    """Posterior mean of the share of one of two predictions, which is uniform a priori.
+
+    Parameters
+    ----------
+    own, others : ndarray of shape (n,)
+        Log densities of left-out rows under both.
+    weights : ndarray of shape (n,)
+        How many rows each stands for.
+
+    Returns
+    -------
+    share : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(share_of(np.zeros(9), np.full(9, -1.0), np.ones(9)), 2)
+    0.86
+    """
+    logs = np.logaddexp(np.log(_SHARES)[:, None] + own, np.log1p(-_SHARES)[:, None] + others)
+    logs = logs @ weights
+    return float(np.average(_SHARES, weights=np.exp(logs - logs.max())))
+
+
+def left_out(process, log_noise):
+    """Log density of the first target of each row given all other rows, (n,)."""
+    mean, variance = process.left_out(1)
+    variance = variance + np.exp(log_noise)
+    errors = process.Y[:, 0] - mean
+    return -0.5 * (np.log(2.0 * np.pi * variance) + errors**2 / variance)
+
+
+def evenly(draws, n):
+    """So many of the draws, evenly spaced."""
+    return draws[np.arange(n) * len(draws) // max(n, 1)]
+
+
 class SettingsOutput:
     """Gaussian processes conditioned on all rows, one for each draw of the hyperparameters.
 
@@ -82,18 +131,29 @@ class SettingsOutput:
             begins, length = [start_of(p, part, NOISE) for part in STARTS], LONG
         else:
             begins, length = [np.round(found, _START_DIGITS)], SHORT
-        self.settings = draw_settings(X, Y, weights, begins, length, generator)
-        self.log_noise = self.settings[:, p + 1 :]
+        drawn = [draw_settings(X, Y, weights, begins, length, generator)]
+        if p > FEW_TO_SEARCH and n_targets == 1 and len(begins) > 1:
+            begins, length = [np.round(found, _START_DIGITS)], length._replace(thinning=1)
+            drawn.append(draw_settings(X, Y, weights, begins, length, generator))
         sizes = LayerSizes(p, n_targets, 1, 1, 0, "gw")
         noise = draw_noise(sizes, generator, 1, 1)
-        self.processes, self.width = [], None
-        for settings in self.settings:
+        settings, processes = np.concatenate(drawn), []
+        for each in settings:
             theta = np.zeros(sizes.size())
             parameters = sizes.views(theta)
-            parameters["log_length_scales"][:] = settings[:p]
-            parameters["log_heights"][:] = settings[p]
-            parameters["log_noise"][:] = settings[p + 1 :]
-            self.processes.append(ExactOutput(sizes, theta, noise, X, Y, weights))
+            parameters["log_length_scales"][:] = each[:p]
+            parameters["log_heights"][:] = each[p]
+            parameters["log_noise"][:] = each[p + 1 :]
+            processes.append(ExactOutput(sizes, theta, noise, X, Y, weights))
+        n, kept = len(drawn[0]), np.arange(len(drawn[0]))
+        if len(drawn) > 1:
+            logs = [left_out(*each) for each in zip(processes, settings[:, -1], strict=True)]
+            others, own = (logsumexp(part, axis=0) for part in (logs[:n], logs[n:]))
+            n_few = round(n * share_of(own, others, weights))
+            further = np.arange(n, len(settings))
+            kept = np.concatenate([evenly(kept, n - n_few), evenly(further, n_few)])
+        self.settings, self.log_noise = settings[kept], settings[kept, p + 1 :]
+        self.processes, self.width = [processes[i] for i in kept], None
 
     @property
     def noise(self):

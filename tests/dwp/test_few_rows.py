@@ -4,10 +4,17 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 from sklearn.base import clone
 
 from skbayesnn import DeepWishartRegressor
-from skbayesnn.dwp.few_rows import LONG, SettingsOutput, chance_of_settings
+from skbayesnn.dwp.few_rows import (
+    LONG,
+    SettingsOutput,
+    chance_of_settings,
+    left_out,
+    share_of,
+)
 from skbayesnn.gaussian_process.drawn_settings import FEW_ROWS
 from skbayesnn.gaussian_process.kernels import squared_exponential
 from skbayesnn.gaussian_process.tails import MASSES
@@ -56,6 +63,48 @@ def test_predictions_are_regression_given_each_draw():
             np.testing.assert_allclose(means[i, t], solved.T @ Y[:, t], rtol=1e-5, atol=1e-7)
             variance = np.exp(s[2]) - np.sum(cross.T * solved, axis=0) + noise
             np.testing.assert_allclose(variances[i, t], variance, rtol=1e-5)
+
+
+def test_the_share_of_the_chain_that_begins_at_the_few_inputs():
+    """By numerical integration of the posterior of the share, uniform a priori."""
+    own, others, counts = np.array([0.3, -1.0, 0.2]), np.array([0.0, -0.2, -1.0]), COUNTS[:3]
+    share = (np.arange(100_000) + 0.5)[:, None] / 100_000
+    density = np.prod((share * np.exp(own) + (1 - share) * np.exp(others)) ** counts, axis=1)
+    expected = np.sum(share[:, 0] * density) / np.sum(density)
+    assert share_of(own, others, counts) == pytest.approx(expected, abs=1e-4)
+    # However large the differences: six rows for the other one are a Beta(1, 7) distribution.
+    assert share_of(own - 1e5, others, counts) == pytest.approx(1 / 8, abs=1e-3)
+
+
+def test_left_out_densities_are_those_of_the_process_without_the_row():
+    X, Y = rows(7, 2, 1)
+    output = SettingsOutput(X, Y, np.ones(7), np.zeros(4), np.random.default_rng(0))
+    settings = output.settings[3]
+    found = left_out(output.processes[3], settings[-1])
+    x = X * np.exp(-settings[:2])
+    covariance = squared_exponential(x, x, settings[2]) + np.exp(settings[3]) * np.eye(7)
+    for i in range(7):
+        others = np.delete(np.arange(7), i)
+        solved = np.linalg.solve(covariance[np.ix_(others, others)], covariance[others, i])
+        law = norm(
+            solved @ Y[others, 0], np.sqrt(covariance[i, i] - solved @ covariance[others, i])
+        )
+        assert found[i] == pytest.approx(law.logpdf(Y[i, 0]), rel=1e-4)
+
+
+def test_of_many_inputs_the_few_that_matter_are_found(rng):
+    """Two of 300 inputs matter, which chains that begin anywhere do not find; or none does."""
+    X = rng.normal(size=(90, 300))
+    for function, shares in ((X[:, 0] * X[:, 1], (0.8, 1.0)), (0.0 * X[:, 0], (0.0, 0.8))):
+        Y = (function + 0.3 * rng.normal(size=90))[:, None]
+        Y = (Y - Y.mean()) / Y.std()
+        few = np.append(np.full(300, 6.0), [0.0, -2.5])
+        few[:2] = 0.3
+        output = SettingsOutput(X, Y, np.ones(90), few, np.random.default_rng(0))
+        assert len(output.settings) == len(output.processes) == 50
+        # Of the draws from the few inputs, these two have the shortest length scales by far.
+        of_few = np.mean(output.settings[:, :2].max(axis=1) < output.settings[:, 2:-2].min(axis=1))
+        assert shares[0] <= of_few <= shares[1]
 
 
 def test_joint_draws_have_the_moments():
