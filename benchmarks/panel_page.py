@@ -46,10 +46,8 @@ CLASSIFICATION_COLUMNS = {
 }
 SUMMARY = {False: ("gap", "CRPS", "coverage 90"), True: ("gap", "Brier", "calibration error")}
 VERSIONS = """\
-The fits are of the version of 27 November 2026 (commit ef74fcf; those of the stable network to up
-to 150 distinct rows, or to one input: cc43e42 and cf7c00b, with a Gaussian process beside the cells
-of one and two inputs; since then these rows are judged otherwise, and :doc:`guide/stable` has a
-table of two other seeds). A third seed, 893, was begun and is not shown.
+The fits are of the version of 28 November 2026 (commit f3d76d8; those of the deep Wishart process
+to fewer than 100 rows of numbers with more than twenty inputs: 4954a72).
 
 Tables of 1000 to 3000 rows were run with one seed, 891, on 28 November (commit 7969c41, the stable
 network 2fbf14f; :download:`their scores <_static/honesty_large.csv>`). Sixteen promises are broken:

@@ -148,7 +148,9 @@ class SettingsOutput:
         n, kept = len(drawn[0]), np.arange(len(drawn[0]))
         if len(drawn) > 1:
             logs = [left_out(*each) for each in zip(processes, settings[:, -1], strict=True)]
-            others, own = (logsumexp(part, axis=0) for part in (logs[:n], logs[n:]))
+            others, own = (
+                logsumexp(part, axis=0) - np.log(len(part)) for part in (logs[:n], logs[n:])
+            )
             n_few = round(n * share_of(own, others, weights))
             further = np.arange(n, len(settings))
             kept = np.concatenate([evenly(kept, n - n_few), evenly(further, n_few)])
