@@ -15,7 +15,6 @@ left-out rows say how many of the draws are taken from it, as in stacking of cha
 """
 
 import numpy as np
-from scipy.special import logsumexp
 
 from skbayesnn.dwp.prediction import ExactOutput
 from skbayesnn.dwp.sizes import LayerSizes, draw_noise
@@ -30,6 +29,8 @@ from skbayesnn.gaussian_process.drawn_settings import (
 )
 from skbayesnn.gaussian_process.evidence import start_of
 from skbayesnn.gaussian_process.few_inputs import FEW_TO_SEARCH
+from skbayesnn.predictive import PredictiveMixture
+from skbayesnn.training.shares import posterior_share
 
 ROWS_AN_INPUT = 2
 """From this many rows per input on, and :data:`FEW_ROWS`, the hidden layers alone predict."""
@@ -61,40 +62,13 @@ def chance_of_settings(weights, n_inputs):
     return max(0.0, 1.0 - counted(weights) / max(FEW_ROWS, ROWS_AN_INPUT * n_inputs))
 
 
-_SHARES = np.linspace(0.005, 0.995, 100)
-
-
-def share_of(own, others, weights):
-    """Posterior mean of the share of one of two predictions, which is uniform a priori.
-
-    Parameters
-    ----------
-    own, others : ndarray of shape (n,)
-        Log densities of left-out rows under both.
-    weights : ndarray of shape (n,)
-        How many rows each stands for.
-
-    Returns
-    -------
-    share : float
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> round(share_of(np.zeros(9), np.full(9, -1.0), np.ones(9)), 2)
-    0.86
-    """
-    logs = np.logaddexp(np.log(_SHARES)[:, None] + own, np.log1p(-_SHARES)[:, None] + others)
-    logs = logs @ weights
-    return float(np.average(_SHARES, weights=np.exp(logs - logs.max())))
-
-
-def left_out(process, log_noise):
-    """Log density of the first target of each row given all other rows, (n,)."""
-    mean, variance = process.left_out(1)
-    variance = variance + np.exp(log_noise)
-    errors = process.Y[:, 0] - mean
-    return -0.5 * (np.log(2.0 * np.pi * variance) + errors**2 / variance)
+def log_densities_left_out(processes, log_noises):
+    """Log density of the first target of each row given all other rows, averaged over processes."""
+    moments = zip(*(process.left_out(1) for process in processes), strict=True)
+    means, variances = (np.stack(part, axis=1) for part in moments)
+    shares = np.full(len(processes), 1.0 / len(processes))
+    law = PredictiveMixture(shares, means, variances + np.exp(log_noises))
+    return law.logpdf(processes[0].Y[:, 0])
 
 
 def evenly(draws, n):
@@ -127,12 +101,13 @@ class SettingsOutput:
 
     def __init__(self, X, Y, weights, found, generator):
         p, n_targets = X.shape[1], Y.shape[1]
-        if counted(weights) < FEW_ROWS:
+        few_rows = counted(weights) < FEW_ROWS
+        if few_rows:
             begins, length = [start_of(p, part, NOISE) for part in STARTS], LONG
         else:
             begins, length = [np.round(found, _START_DIGITS)], SHORT
         drawn = [draw_settings(X, Y, weights, begins, length, generator)]
-        if p > FEW_TO_SEARCH and n_targets == 1 and len(begins) > 1:
+        if few_rows and p > FEW_TO_SEARCH and n_targets == 1:
             begins, length = [np.round(found, _START_DIGITS)], length._replace(thinning=1)
             drawn.append(draw_settings(X, Y, weights, begins, length, generator))
         sizes = LayerSizes(p, n_targets, 1, 1, 0, "gw")
@@ -147,11 +122,11 @@ class SettingsOutput:
             processes.append(ExactOutput(sizes, theta, noise, X, Y, weights))
         n, kept = len(drawn[0]), np.arange(len(drawn[0]))
         if len(drawn) > 1:
-            logs = [left_out(*each) for each in zip(processes, settings[:, -1], strict=True)]
             others, own = (
-                logsumexp(part, axis=0) - np.log(len(part)) for part in (logs[:n], logs[n:])
+                log_densities_left_out(processes[part], settings[part, -1])
+                for part in (slice(n), slice(n, None))
             )
-            n_few = round(n * share_of(own, others, weights))
+            n_few = round(n * posterior_share(own, others, weights))
             further = np.arange(n, len(settings))
             kept = np.concatenate([evenly(kept, n - n_few), evenly(further, n_few)])
         self.settings, self.log_noise = settings[kept], settings[kept, p + 1 :]

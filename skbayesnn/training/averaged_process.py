@@ -10,7 +10,6 @@ are few. Not in the papers.
 """
 
 import numpy as np
-from scipy.special import expit, log_expit, logsumexp
 
 from skbayesnn._validation import location_and_scale
 from skbayesnn.gaussian_process.conditioned import Process
@@ -26,6 +25,7 @@ from skbayesnn.gaussian_process.drawn_settings import (
 from skbayesnn.gaussian_process.evidence import start_of
 from skbayesnn.numerics.copies import counted_once
 from skbayesnn.predictive import PredictiveMixture
+from skbayesnn.training.shares import posterior_share
 
 LENGTH = Length(warm_up=50, n_states=50, thinning=2, n_steps=12)
 """Of each of two chains."""
@@ -33,7 +33,6 @@ PRIOR_ROWS = 4.0
 """As many rows as the prior of the weight is worth, a Beta distribution."""
 PRIOR_PART = 0.5
 """Its mean with next to no rows; it falls to zero at ``FEW_ROWS``."""
-_LOGITS = np.linspace(-100.0, 30.0, 1301)
 
 
 class AveragedProcess:
@@ -168,11 +167,4 @@ def averaged_part(weights, own, others, counts):
     part : float
     """
     mean = PRIOR_PART * max(0.0, 1.0 - counted(weights) / FEW_ROWS)
-    log_part, log_rest = log_expit(_LOGITS), log_expit(-_LOGITS)
-    # The density of the logit has one more power of both.
-    logs = PRIOR_ROWS * (mean * log_part + (1.0 - mean) * log_rest)
-    # What both say alike of a row may be so much that rounding would drown the rest.
-    most = np.maximum(own, others)
-    own, others = own - most, others - most
-    logs += np.logaddexp(log_part[:, None] + own, log_rest[:, None] + others) @ counts
-    return float(expit(_LOGITS) @ np.exp(logs - logsumexp(logs)))
+    return posterior_share(own, others, counts, mean, PRIOR_ROWS)

@@ -173,7 +173,7 @@ class AdditiveChain:
         a = state.alpha / 2.0 if state.alpha < 2.0 else 0.5
         width = max(1.0, np.pi * np.sqrt((1.0 / a**2 - 1.0) / 6.0))
         state.log_noise = update_axes(
-            order, partition.index, partition.starts, partition.ends, partition.y, self.fit,
+            order, *partition.axis_ranges, partition.y, self.fit,
             state.precisions, partition.n_rows, partition.log_masses, partition.log_crowd,
             state.log_variances, state.f, state.log_nu, state.log_noise, state.alpha,
             positive_stable_table(a), width, state.alpha < 2.0, prior.nu is None,
