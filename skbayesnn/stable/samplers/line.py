@@ -12,18 +12,19 @@ a Kalman filter gives every conditional law in O(n), without an inverse or a dif
 of nearly equal numbers, even where some v's underflow to zero and others overflow.
 """
 
-from math import exp, inf, log, log1p, sqrt
+from math import exp, inf, log, sqrt
 
 import numpy as np
 
 from skbayesnn.numerics.jit import helper, kernel
-from skbayesnn.numerics.stable_laws import log_density
+from skbayesnn.numerics.stable_laws import log_density, sample_log_positive_stable
 from skbayesnn.stable.samplers.scales import (
+    SIGNAL,
+    accepts_variance,
     draw_log_variance,
     log_half_cauchy,
     log_noise_prior,
     propose_log_noise,
-    propose_log_variance,
 )
 
 # Far from the data and for α below one a variance may leave the range of doubles: one so far
@@ -179,6 +180,11 @@ def draw_variances(
     By a slice, or by a Metropolis step from the prior.
     """
     n = y.shape[0]
+    # Proposals depend on nothing else: in a loop of their own, the processor overlaps them.
+    proposals, new_steps = np.empty(n), np.empty(n)
+    for j in range(n):
+        proposals[j] = log_units[j] + sample_log_positive_stable(table.a, rng)
+        new_steps[j] = 4.0 * exp(min(proposals[j], MAX_LOG_VARIANCE))
     # Backward messages: f_j given y_j … y_{n-1} and the corner, as a likelihood.
     message, message_var = np.empty(n), np.empty(n)
     prior, prior_var = -f_first, steps[0]
@@ -198,15 +204,13 @@ def draw_variances(
             # f_0 = w_0 is seen through y alone.
             cell, change, change_var = 0, 2.0 * y[0], 4.0 * noise[0]
         b, delta2 = 0.25 * change_var, 0.25 * change * change
-        if from_prior:
-            log_variances[cell] = propose_log_variance(
-                log_variances[cell], log_units[cell], b, delta2, table.a, rng
-            )
-        else:
+        if not from_prior and delta2 > SIGNAL * b:
             log_variances[cell] = draw_log_variance(
                 log_variances[cell], log_units[cell], b, delta2, table, width, rng
             )
-        steps[cell] = 4.0 * exp(min(log_variances[cell], MAX_LOG_VARIANCE))
+            steps[cell] = 4.0 * exp(min(log_variances[cell], MAX_LOG_VARIANCE))
+        elif accepts_variance(b + 0.25 * steps[cell], b + 0.25 * new_steps[cell], delta2, rng):
+            log_variances[cell], steps[cell] = proposals[cell], new_steps[cell]
         if j < n:
             gain = 1.0 / (1.0 + noise[j] / (var + steps[j]))
             mean += gain * (y[j] - mean)
@@ -263,36 +267,36 @@ def move_log_nu(
 ):  # fmt: skip
     """Metropolis moves of log ν: those of :mod:`skbayesnn.stable.samplers.hyper` at one α.
 
-    Each cell keeps v with the probability v/(v + c), or else keeps s.
+    Each cell keeps v with the probability v/(v + c), or else is carried: it keeps s.
     """
     n = y.shape[0]
     evidence = log_evidence(y, counts, within, state[1], f_first, steps)
     new, new_steps = np.empty(n), np.empty(n)
     for _ in range(n_moves):
         change = exp(log(0.03) + rng.random() * log(2.0 / 0.03)) * rng.standard_normal()
-        kind, log_c = rng.random(), inf
+        kind, c = rng.random(), inf
         if move_scales and kind > 0.2:
-            log_c = -inf if kind < 0.4 else state[1] + 10.0 * rng.random() - 5.0
+            c = 0.0 if kind < 0.4 else exp(state[1] + 10.0 * rng.random() - 5.0)
         log_ratio = log_half_cauchy(state[0] + change) - log_half_cauchy(state[0])
+        # The logarithm of a product costs less than a sum of logarithms.
+        product = 1.0
         for j in range(n):
-            v = log_variances[j]
-            keep = log_c == -inf
-            if log_c > -inf and log_c < inf:
-                u = rng.random()
-                keep = log(u / (1.0 - u)) < v - log_c
-            if keep:
+            v, share = log_variances[j], 0.25 * steps[j] / c if c > 0.0 else inf
+            if c == 0.0 or rng.random() * (1.0 + share) < share:
                 t = v - log_units[j]
                 log_ratio += log_density(t - change, table) - log_density(t, table)
                 new[j], new_steps[j] = v, steps[j]
                 continue
             new[j] = v + change
             new_steps[j] = 4.0 * exp(min(new[j], MAX_LOG_VARIANCE))
-            if log_c < inf:
-                # The probability of being carried is c/(v + c).
-                log_ratio += log1p(exp(min(v - log_c, 700.0)))
-                log_ratio -= log1p(exp(min(new[j] - log_c, 700.0)))
+            # The probability of being carried is c/(v + c).
+            product *= (1.0 + share) / (1.0 + 0.25 * new_steps[j] / c)
+            if product > 1e100 or product < 1e-100:
+                log_ratio += log(product)
+                product = 1.0
+        log_ratio += log(product)
         new_evidence = evidence
-        if log_c > -inf:
+        if c > 0.0:
             new_evidence = log_evidence(y, counts, within, state[1], f_first, new_steps)
         if -rng.standard_exponential() < log_ratio + new_evidence - evidence:
             evidence = new_evidence
@@ -311,10 +315,11 @@ def exchange_neighbours(y, noise, log_units, log_variances, steps, f, table, rng
         before = f[j - 1] if j > 0 else -f[n - 1]
         after = f[j + 1] if j < n - 1 else -f[0]
         v0, v1 = log_variances[j], log_variances[right]
-        smaller = exp(-abs(v0 - v1))
-        share = (1.0 if v0 > v1 else smaller) / (1.0 + smaller)
+        larger, smaller = max(steps[j], steps[right]), min(steps[j], steps[right])
+        ratio = smaller / larger if larger > 0.0 else 1.0
+        share = (1.0 if v0 > v1 else ratio) / (1.0 + ratio)
         # The variance of f_j given its neighbours is the same before and after.
-        between = min(steps[j], steps[right]) / (1.0 + smaller)
+        between = smaller / (1.0 + ratio)
         old = y[j] - before - share * (after - before)
         new = y[j] - after + share * (after - before)
         log_ratio = (

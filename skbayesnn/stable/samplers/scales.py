@@ -24,7 +24,7 @@ LOG_NOISE_BOUNDS = (log(1e-10), log(1e10))
 _MAX_STEPS = 40
 
 # δ² above so many variances of its noise b is a signal.
-_SIGNAL = 4.0
+SIGNAL = 4.0
 
 
 @helper
@@ -91,11 +91,18 @@ def propose_log_variance(log_variance, log_unit, b, delta2, a, rng):
     """
     proposal = log_unit + sample_log_positive_stable(a, rng)
     old, new = b + exp(log_variance), b + exp(proposal)
-    if old == 0.0 or new == 0.0 or new == inf or old == inf:
+    if new == inf or old == inf:
         # Out of the range of doubles; the other update goes on from here.
         return log_variance
-    log_ratio = 0.5 * (log(old / new) + delta2 / old - delta2 / new)
-    return proposal if -rng.standard_exponential() < log_ratio else log_variance
+    return proposal if accepts_variance(old, new, delta2, rng) else log_variance
+
+
+@helper
+def accepts_variance(old, new, delta2, rng):
+    """Whether a variance b + v of δ gives way to a proposal whose v is from its prior."""
+    if old == 0.0 or new == 0.0:
+        return False
+    return -rng.standard_exponential() < 0.5 * (log(old / new) + delta2 / old - delta2 / new)
 
 
 @helper
@@ -114,7 +121,7 @@ def move_log_variance(log_variance, log_unit, b, delta2, table, width, rng):
     -------
     log_variance : float
     """
-    if delta2 > _SIGNAL * b:
+    if delta2 > SIGNAL * b:
         return draw_log_variance(log_variance, log_unit, b, delta2, table, width, rng)
     return propose_log_variance(log_variance, log_unit, b, delta2, table.a, rng)
 
