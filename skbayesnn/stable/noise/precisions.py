@@ -6,7 +6,7 @@ them. A row of weight w represents w equal rows, so its p is a sum of w precisio
 w(κ+1)/2. If the scale of the noise depends on the inputs, p contains the factor exp(-h).
 """
 
-from math import exp, inf, log1p
+from math import exp, inf, log, log1p
 
 import numpy as np
 from scipy.special import gammaln
@@ -34,6 +34,21 @@ def log_constants():
 
 
 @helper
+def sum_of_logs(x, scale, weights):
+    """Σ w log(1 + x scale): with unit weights, the logarithm of a product, which costs less."""
+    total, product = 0.0, 1.0
+    for i in range(x.shape[0]):
+        if weights[i] == 1.0:
+            product *= 1.0 + x[i] * scale
+            if product > 1e100:
+                total += log(product)
+                product = 1.0
+        else:
+            total += weights[i] * log1p(x[i] * scale)
+    return total + log(product)
+
+
+@helper
 def log_likelihood(squares, weights, n_rows, log_noise, degrees, constant):
     """Log-likelihood of squared residuals with the precisions integrated out."""
     total, noise = 0.0, exp(log_noise)
@@ -41,8 +56,7 @@ def log_likelihood(squares, weights, n_rows, log_noise, degrees, constant):
         for i in range(squares.shape[0]):
             total -= 0.5 * weights[i] * squares[i] / noise
     else:
-        for i in range(squares.shape[0]):
-            total += weights[i] * log1p(squares[i] / (degrees * noise))
+        total = sum_of_logs(squares, 1.0 / (degrees * noise), weights)
         total *= -0.5 * (degrees + 1.0)
     return total + n_rows * (constant - 0.5 * log_noise)
 

@@ -28,6 +28,7 @@ from math import exp, inf, log, log1p, sqrt
 import numpy as np
 
 from skbayesnn.numerics.jit import helper, kernel
+from skbayesnn.stable.noise.precisions import sum_of_logs
 from skbayesnn.stable.samplers.slice import slice_sample
 
 BOUND = 3.0
@@ -119,23 +120,17 @@ def log_density_along(t, eta, direction, squares, weights, degrees, linear, quad
     linear, quadratic : float
         Coefficients of the log prior, -t linear - t²/2 quadratic.
     """
-    total, sum_of_logs, product = 0.0, 0.0, 1.0
+    total, ratios = 0.0, np.empty(eta.shape[0])
     for i in range(eta.shape[0]):
-        h = bounded(eta[i] + t * direction[i])
-        square = squares[i] * exp(-h)
-        total += weights[i] * h
-        if degrees == inf:
-            total += weights[i] * square
-        elif weights[i] == 1.0:
-            # The logarithm of a product is cheaper than a sum of logarithms.
-            product *= 1.0 + square / degrees
-            if product > 1e100:
-                sum_of_logs += log(product)
-                product = 1.0
-        else:
-            sum_of_logs += weights[i] * log1p(square / degrees)
-    if degrees < inf:
-        total += (degrees + 1.0) * (sum_of_logs + log(product))
+        ratios[i] = bounded(eta[i] + t * direction[i])
+    for i in range(eta.shape[0]):
+        total += weights[i] * ratios[i]
+        ratios[i] = squares[i] * exp(-ratios[i])
+    if degrees == inf:
+        for i in range(eta.shape[0]):
+            total += weights[i] * ratios[i]
+    else:
+        total += (degrees + 1.0) * sum_of_logs(ratios, 1.0 / degrees, weights)
     return -0.5 * total - t * (linear + 0.5 * t * quadratic)
 
 
