@@ -40,33 +40,6 @@ def log_squared_factors(X, slopes):
     return bounded(eta), (1.0 + (eta / BOUND) ** 2) ** -1.5
 
 
-def radial(squares, roughness=0.0):
-    """The kernel as a function of squared distances: (1 + (1-λ) r) exp(-r) with r² = 3 |x - x'|².
-
-    Parameters
-    ----------
-    squares : ndarray
-    roughness : float, default=0.0
-        λ: 0 is the kernel of order 3/2, and 1 is that of order 1/2.
-
-    Returns
-    -------
-    kernel : ndarray
-    slope : ndarray
-        Minus twice the derivative with respect to the squares. For λ > 0, it is set to zero at
-        equal rows, where it does not exist.
-    by_roughness : ndarray
-        Derivative with respect to λ.
-    """
-    r = np.sqrt(3.0 * squares)
-    decay = np.exp(-r)
-    by_roughness = -r * decay
-    slope = 3.0 * (1.0 - roughness) * decay
-    if roughness > 0.0:
-        slope += 3.0 * np.divide(roughness * decay, r, out=np.zeros_like(r), where=r > 0.0)
-    return decay - (1.0 - roughness) * by_roughness, slope, by_roughness
-
-
 class DenseKernel:
     """The kernel k for scaled rows.
 
@@ -94,7 +67,8 @@ class DenseKernel:
     def __call__(self, A, B):
         """Covariance at all pairs of rows."""
         squares = cdist(A * self.inverse_lengths, B * self.inverse_lengths, "sqeuclidean")
-        values = radial(squares, self.roughness)[0]
+        r = np.sqrt(3.0 * squares)
+        values = (1.0 + (1.0 - self.roughness) * r) * np.exp(-r)
         values *= self.factors(A)[:, None]
         values *= self.factors(B)
         return values

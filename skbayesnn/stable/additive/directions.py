@@ -6,10 +6,14 @@ model may be given two further inputs, x·w₁ and x·w₂, each with an axis pa
 
 They are the directions in which a smooth function that follows the targets varies most: the leading
 eigenvectors of the mean over rows of ∇m ∇m', where m is the posterior mean of a Gaussian process
-with a squared exponential kernel (the active subspace of m: Constantine, 2015). They are used if
-they raise the log density of the rows, each given all others, under the Gaussian limit of the model
+with a squared exponential kernel (the active subspace of m: Constantine, 2015). Where inputs are
+discrete, the evidence decides which small weights are zero. They are used if they raise the log
+density of the rows, each given all others, under the Gaussian limit of the model
 (:mod:`~skbayesnn.stable.additive.scales`): by three standard errors, and by a nat for each of the
 numbers that they consist of. Like the length scales, they are then fixed. Not in the paper.
+
+All weights are not moved to a maximum of the evidence: with a gradient for them, the directions
+order the rows by their noise, and tables of 60 to 300 rows lost up to 1.4 nats.
 """
 
 from copy import deepcopy
@@ -18,15 +22,23 @@ import numpy as np
 
 from skbayesnn.gaussian_process.conditioned import Process
 from skbayesnn.gaussian_process.evidence import search, start_of
+from skbayesnn.stable.additive.limit_objective import LimitObjective
 from skbayesnn.stable.additive.modes import gain_of
-from skbayesnn.stable.additive.scales import fit_gaussian_limits
+from skbayesnn.stable.additive.scales import (
+    bounds_alike,
+    fit_gaussian_limits,
+    search_limit,
+    start_alike,
+)
 
 NUMBER = 2
 """Of directions."""
 MOST_INPUTS = 50
 """There are none with more."""
 _ERRORS = 3.0
-_DIGITS = 3
+_DIGITS = 4
+# Where inputs are discrete, it matters which rows agree in a direction.
+_LEAST_WEIGHTS = 0.0, 0.001, 0.002, 0.004, 0.008
 _START, _ITERATIONS, _LEAST_LOG_NOISE = (0.5, 0.1), 50, -8.0
 
 
@@ -79,13 +91,51 @@ def leading_directions(X, gradients):
         Such that x·w has standard deviation one, as the inputs have, but for rounding. The largest
         entry of each is positive.
     """
-    vectors = np.linalg.eigh(gradients.T @ gradients)[1][:, ::-1][:, :NUMBER]
+    return of_unit_spread(X, np.linalg.eigh(gradients.T @ gradients)[1][:, ::-1][:, :NUMBER])
+
+
+def of_unit_spread(X, vectors):
+    """Directions such that x·w has standard deviation one: rounded, the largest entry positive."""
     largest = np.abs(vectors).argmax(axis=0)
     signs = np.sign(vectors[largest, np.arange(vectors.shape[1])])
     # Rounded, so that rounding errors do not choose between equal directions.
     vectors = np.round(vectors * signs, _DIGITS)
     spreads = np.array([float(f"{spread:.{_DIGITS}g}") for spread in (X @ vectors).std(axis=0)])
     return vectors / np.where(spreads > 0.0, spreads, 1.0)
+
+
+def without_small_weights(X, y, weights, directions):
+    """The directions, with those small weights set to zero whose absence raises the evidence.
+
+    A weight that is an error of estimation puts rows in order that agree in all inputs that matter.
+    Without it, they agree in the direction as well.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_features)
+        Standardised, like y.
+    y, weights : ndarray of shape (n,)
+    directions : ndarray of shape (n_features, n_directions)
+
+    Returns
+    -------
+    directions : ndarray of shape (n_features, n_directions)
+        Of unit spread, as :func:`leading_directions` returns them.
+    """
+    candidates = {}
+    for least in _LEAST_WEIGHTS:
+        candidate = of_unit_spread(X, np.where(np.abs(directions) < least, 0.0, directions))
+        columns = with_directions(X, candidate)[:, X.shape[1] :]
+        # Without further ties, it is as good as the one before.
+        candidates.setdefault(tuple(np.unique(x).size for x in columns.T), (candidate, columns))
+    if len(candidates) == 1:
+        return directions
+    n_inputs, found = sum(directions.shape), []
+    for candidate, columns in candidates.values():
+        objective = LimitObjective(np.column_stack([X, columns]), y, weights)
+        search = search_limit(objective.alike, start_alike(n_inputs), bounds_alike(n_inputs))
+        found.append((search.fun, candidate))
+    return min(found, key=lambda each: each[0])[1]
 
 
 def fit_limits_and_directions(X, y, weights, rng, may_be_rough=True, directions=None):
@@ -113,7 +163,9 @@ def fit_limits_and_directions(X, y, weights, rng, may_be_rough=True, directions=
     if not 1 < n_features <= MOST_INPUTS:
         return limits, none
     rows = limits[0].rows
-    directions = leading_directions(X[rows], smooth_gradients(X[rows], y[rows], weights[rows]))
+    told = X[rows], y[rows], weights[rows]
+    directions = leading_directions(X[rows], smooth_gradients(*told))
+    directions = without_small_weights(*told, directions)
     # The generator as it was: left-out densities of the same rows are compared.
     turned = fit_gaussian_limits(with_directions(X, directions), y, weights, again, may_be_rough)
     gain, error = gain_of(turned[0], limits[0])

@@ -21,13 +21,13 @@ from skbayesnn.stable.additive.chain import AT_A_TIME, AdditiveChain, log_nu_cha
 from skbayesnn.stable.additive.dense import MAX_EXACT, DenseBasis
 from skbayesnn.stable.additive.directions import fit_limits_and_directions, with_directions
 from skbayesnn.stable.additive.left_out import log_densities_left_out
+from skbayesnn.stable.additive.limit_objective import log_crowd
 from skbayesnn.stable.additive.modes import for_each_mode
 from skbayesnn.stable.additive.prediction import (
     draw_given_parts,
     moments_given_parts,
 )
 from skbayesnn.stable.additive.record import AdditiveRecord, AdditiveState
-from skbayesnn.stable.additive.scales import log_crowd
 from skbayesnn.stable.noise.rows import first_noise, least_log_noise
 from skbayesnn.stable.noise.slopes import NoiseBasis
 from skbayesnn.stable.partitions.base import AS_IT_IS, Partition, distinct_pairs, evenly_spread
@@ -114,7 +114,7 @@ class AdditiveCells(Partition):
     starts, ends : ndarray of int, shape (n_axes,)
         Range of each axis in arrays of the values of all axes.
     log_crowd : float
-        See :func:`~skbayesnn.stable.additive.scales.log_crowd`.
+        See :func:`~skbayesnn.stable.additive.limit_objective.log_crowd`.
     first_log_nu : ndarray of shape (n_axes,) or None
         log ν with the largest evidence for α = 2, around which chains start.
     joint : bool

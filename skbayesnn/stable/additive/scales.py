@@ -26,17 +26,16 @@ well: the noise may depend on it (:mod:`~skbayesnn.stable.noise.slopes`).
 import numpy as np
 from scipy.linalg import cho_solve, cholesky
 from scipy.optimize import minimize
-from scipy.spatial.distance import cdist, pdist, squareform
+from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
 
 from skbayesnn._warnings import warn_user
-from skbayesnn.gaussian_process.evidence import relevance_scale
 from skbayesnn.gaussian_process.few_inputs import FEW, fast_along_one, few_inputs
-from skbayesnn.numerics.jit import kernel
 from skbayesnn.numerics.random import some_rows
-from skbayesnn.stable.additive.dense_kernel import DenseKernel, log_squared_factors, radial
+from skbayesnn.stable.additive.dense_kernel import DenseKernel, log_squared_factors
+from skbayesnn.stable.additive.limit_objective import LimitObjective, log_crowd, on_circle
 from skbayesnn.stable.additive.modes import are_one, not_told_apart
-from skbayesnn.stable.gaussian_evidence import by_log_scales, inverse_of, minus_log_evidence
+from skbayesnn.stable.gaussian_evidence import inverse_of
 
 MAX_ROWS = 600
 """If there are more rows, a random subset is used: an evaluation costs O(n³)."""
@@ -55,21 +54,6 @@ _MAX_SLOPE = 20.0
 # Initial roughness of the search; at zero, the search would run along an edge.
 _SOME_ROUGHNESS = 0.05
 
-SCALES_OF_ONE = 3
-"""Number of inputs up to which the prior of each ν_k has scale one. With more inputs, the scale is
-reduced such that the sum of all f_k is a priori as large as that of this many, or less, since of
-many inputs few matter (:func:`~skbayesnn.gaussian_process.evidence.relevance_scale`)."""
-
-
-def log_crowd(n_inputs):
-    """The prior of each ν_k is half-Cauchy with scale exp(-2/α log_crowd)."""
-    return float(-np.log(min(1.0, SCALES_OF_ONE * relevance_scale(n_inputs))))
-
-
-def on_circle(X):
-    """Angles of (1, x_k) over π for all inputs of all rows; θ_k/π is the difference of two."""
-    return np.arctan(X) / np.pi
-
 
 def axes_covariance(nus, a, b):
     """Σ_k ν_k (1 - 2θ_k/π) for all pairs of rows.
@@ -87,107 +71,13 @@ def axes_covariance(nus, a, b):
     return nus.sum() - 2.0 * cdist(nus * a, nus * b, "cityblock")
 
 
-@kernel
-def sums_of_distances(weights, angles):
-    """For each input, the weighted sum of the distances of all pairs of rows.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (n, n)
-        Symmetric.
-    angles : ndarray of shape (n_features, n)
-
-    Returns
-    -------
-    sums : ndarray of shape (n_features,)
-    """
-    sums = np.zeros(len(angles))
-    for k in range(len(angles)):
-        for i in range(len(weights)):
-            row = 0.0
-            for j in range(i):
-                row += weights[i, j] * abs(angles[k, i] - angles[k, j])
-            sums[k] += 2.0 * row
-    return sums
-
-
-def negative_log_posterior(parameters, X, angles, y, weights):
-    """Negative log evidence plus negative log prior of the Gaussian limit, and the gradient.
-
-    Parameters
-    ----------
-    parameters : ndarray of shape (4 * n_features + 3,)
-        Logarithms of the inverse length scales, of the ν_k, of a and of σ²; the slopes γ of k and δ
-        of the noise; the roughness.
-    X : ndarray of shape (n, n_features)
-    angles : ndarray of shape (n, n_features)
-        From :func:`on_circle`.
-    y, weights : ndarray of shape (n,)
-
-    Returns
-    -------
-    value : float
-    gradient : ndarray of shape (4 * n_features + 3,)
-    """
-    p = X.shape[1]
-    scaled = X * np.exp(parameters[:p])
-    nus, (a, noise) = np.exp(parameters[p : 2 * p]), np.exp(parameters[2 * p : 2 * p + 2])
-    slopes, of_noise = parameters[2 * p + 2 : 3 * p + 2], parameters[3 * p + 2 : -1]
-    log_noises, by_log_noises = log_squared_factors(X, of_noise)
-    noises = noise * np.exp(log_noises) / weights
-    log_squares, by_log_squares = log_squared_factors(X, slopes)
-    factors = np.exp(0.5 * log_squares)
-    # Of each pair of rows once.
-    kernel, slope, by_roughness = radial(pdist(scaled, "sqeuclidean"), parameters[-1])
-    dense = squareform(kernel)
-    np.fill_diagonal(dense, 1.0)
-    dense *= (a * factors)[:, None]
-    dense *= factors
-    covariance = squareform(-2.0 * pdist(nus * angles, "cityblock"))
-    covariance += nus.sum()
-    covariance += dense
-    covariance.flat[:: len(y) + 1] += noises
-    value, by_covariance = minus_log_evidence(covariance, y)
-    gradient = np.empty_like(parameters)
-    distances = sums_of_distances(by_covariance, np.ascontiguousarray(angles.T))
-    gradient[p : 2 * p] = nus * (by_covariance.sum() - 2.0 * distances)
-    by_noises = np.diag(by_covariance) * noises
-    gradient[2 * p + 1] = by_noises.sum()
-    gradient[3 * p + 2 : -1] = X.T @ (by_log_noises * by_noises)
-    by_row = np.einsum("ij,ij->i", by_covariance, dense)
-    gradient[2 * p] = by_row.sum()
-    # The s of each row affects its row and its column.
-    gradient[2 * p + 2 : 3 * p + 2] = X.T @ (by_log_squares * by_row)
-    by_covariance *= (a * factors)[:, None]
-    by_covariance *= factors
-    by_kernel = squareform(by_covariance, checks=False)
-    gradient[:p] = by_log_scales(squareform(by_kernel * slope), scaled)
-    # The prior of the roughness is uniform.
-    gradient[-1] = 2.0 * by_kernel @ by_roughness
-
-    # Half-Cauchy inverse length scales: with more inputs, a smaller share of them matters.
-    logs = parameters[:p] - np.log(relevance_scale(p))
-    value += np.logaddexp(logs, -logs).sum()
-    gradient[:p] += np.tanh(logs)
-    # Half-Cauchy variances; those of the axes have the same prior as in the chains.
-    logs = parameters[p : 2 * p + 2].copy()
-    logs[:p] += log_crowd(p)
-    value += np.logaddexp(logs, -logs).sum()
-    gradient[p : 2 * p + 2] += np.tanh(logs)
-    # Normal slopes such that x'γ and x'δ are standard normal if the inputs are.
-    slopes = parameters[2 * p + 2 : -1]
-    value += 0.5 * p * slopes @ slopes
-    gradient[2 * p + 2 : -1] += p * slopes
-    return value, gradient
-
-
 class GaussianLimit:
     """The Gaussian process that is the limit of the model, conditioned on some rows.
 
     Parameters
     ----------
     parameters : ndarray of shape (4 * n_features + 3,)
-        See :func:`negative_log_posterior`.
+        See :class:`~skbayesnn.stable.additive.limit_objective.LimitObjective`.
     X : ndarray of shape (n, n_features)
     y, weights : ndarray of shape (n,)
     rows : ndarray of int, shape (n,)
@@ -275,27 +165,16 @@ def fit_gaussian_limits(X, y, weights, rng, may_be_rough=True):
     rows, edges = some_rows(len(y), MAX_ROWS, rng), (X.min(axis=0), X.max(axis=0))
     X, y, weights = X[rows], y[rows], weights[rows]
     p = X.shape[1]
-    data = X, on_circle(X), y, weights
-    bounds = [(-_LOG_BOUND, _LOG_BOUND)] * p + [_LOG_VARIANCE_BOUNDS] * (p + 2)
-    none = np.zeros(2 * p + 1)
-
-    def alike(parameters):
-        """The objective with constant amplitude and noise, and without roughness."""
-        value, gradient = negative_log_posterior(np.append(parameters, none), *data)
-        return value, gradient[: -2 * p - 1]
-
+    objective, none = LimitObjective(X, y, weights), np.zeros(2 * p + 1)
+    alike, bounds = objective.alike, bounds_alike(p)
     # With one input, both starts are the same.
-    found = []
-    for few in sorted({0.0, np.log(p)}):
-        lengths, nus = np.full(p, -0.5 - 0.5 * few), np.full(p, -2.0 - few)
-        start = np.concatenate([lengths, nus, [0.0, -2.0]])
-        found.append(_search(alike, start, bounds, _MAX_ITERATIONS))
+    found = [search_limit(alike, start_alike(p, few), bounds) for few in sorted({0.0, np.log(p)})]
     found.sort(key=lambda search: search.fun)
     # A child: what the chains draw does not depend on whether rows are selected.
     for start in _further_starts(X, y, weights, rng.spawn(1)[0]):
-        first = _search(alike, start, bounds, _FIRST_ITERATIONS)
+        first = search_limit(alike, start, bounds, _FIRST_ITERATIONS)
         if first.fun < found[0].fun:
-            found = [_search(alike, first.x, bounds, _MAX_ITERATIONS), found[0]]
+            found = [search_limit(alike, first.x, bounds), found[0]]
     if len(found) > 1:
         ends = (np.append(search.x, none) for search in found)
         if are_one(*(GaussianLimit(end, X, y, weights, rows, edges) for end in ends)):
@@ -306,9 +185,7 @@ def fit_gaussian_limits(X, y, weights, rng, may_be_rough=True):
     limits = []
     for search in found:
         start = np.concatenate([search.x, none[:-1], roughness[:1]])
-        both = _search(
-            lambda x: negative_log_posterior(x, *data), start, bounds, _MAX_ITERATIONS // 2
-        )
+        both = search_limit(objective, start, bounds, _MAX_ITERATIONS // 2)
         # Akaike's criterion: irrelevant parameters cost more than they explain.
         better = search.fun - both.fun > none.size
         best = _rounded(both.x if better else np.append(search.x, none), p)
@@ -337,7 +214,19 @@ def _rounded(parameters, p):
     return parameters
 
 
-def _search(function, start, bounds, max_iterations):
+def bounds_alike(n_features):
+    """Bounds of the parameters of :meth:`LimitObjective.alike`."""
+    return [(-_LOG_BOUND, _LOG_BOUND)] * n_features + [_LOG_VARIANCE_BOUNDS] * (n_features + 2)
+
+
+def start_alike(n_features, few=0.0):
+    """Start of these parameters: each input matters much, or less by the factor exp(-few)."""
+    lengths, nus = np.full(n_features, -0.5 - 0.5 * few), np.full(n_features, -2.0 - few)
+    return np.concatenate([lengths, nus, [0.0, -2.0]])
+
+
+def search_limit(function, start, bounds, max_iterations=_MAX_ITERATIONS):
+    """Minimise an objective with a gradient by L-BFGS; warn if that fails."""
     found = minimize(
         function, start, method="L-BFGS-B", jac=True, bounds=bounds,
         options={"maxiter": max_iterations},

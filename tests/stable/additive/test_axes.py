@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 from scipy.spatial.distance import cdist
-from scipy.stats import multivariate_normal
+from scipy.stats import halfcauchy, multivariate_normal
 
+from skbayesnn.gaussian_process.evidence import relevance_scale
 from skbayesnn.numerics.stable_laws import log_density_by_quadrature, positive_stable_table
 from skbayesnn.stable.additive.axes import (
     Axis,
@@ -13,14 +14,12 @@ from skbayesnn.stable.additive.axes import (
     most_values,
     move_levels,
 )
-from skbayesnn.stable.additive.dense_kernel import DenseKernel
+from skbayesnn.stable.additive.dense_kernel import DenseKernel, log_squared_factors
+from skbayesnn.stable.additive.limit_objective import LimitObjective, log_crowd, on_circle
 from skbayesnn.stable.additive.scales import (
     GaussianLimit,
     axes_covariance,
     fit_gaussian_limits,
-    negative_log_posterior,
-    on_circle,
-    sums_of_distances,
 )
 from skbayesnn.stable.samplers.scales import log_half_cauchy
 
@@ -93,14 +92,6 @@ def test_covariance_of_axis_units_is_that_of_sign_units():
     np.testing.assert_allclose(found, brute, atol=4.0 * nus.sum() / np.sqrt(len(w)))
 
 
-def test_sums_of_distances():
-    rng = np.random.default_rng(8)
-    angles, weights = rng.normal(size=(3, 6)), rng.normal(size=(6, 6))
-    weights += weights.T
-    brute = np.abs(angles[:, :, None] - angles[:, None, :]) * weights
-    np.testing.assert_allclose(sums_of_distances(weights, angles), brute.sum(axis=(1, 2)))
-
-
 def test_of_many_inputs_the_evidence_finds_the_few_that_matter():
     """Two inputs with an effect together, one with its own, and 57 with none."""
     rng = np.random.default_rng(6)
@@ -143,16 +134,33 @@ def test_inputs_without_effect_cost_little():
 
 @pytest.mark.parametrize("roughness", [0.0, 0.3])
 def test_gradient_of_the_gaussian_limit(roughness):
+    """Two of the rows are equal."""
     rng = np.random.default_rng(2)
     X, y = rng.normal(size=(15, 2)), rng.normal(size=15)
-    angles = on_circle(X)
+    X[4] = X[9]
     parameters = np.concatenate([rng.normal(-1, 0.5, 6), rng.normal(size=4), [roughness]])
-    weights = rng.exponential(size=15)
-    _, gradient = negative_log_posterior(parameters, X, angles, y, weights)
-    numerical = approx_fprime(
-        parameters, lambda p: negative_log_posterior(p, X, angles, y, weights)[0], 1e-6
+    objective = LimitObjective(X, y, rng.exponential(size=15))
+    numerical = approx_fprime(parameters, lambda p: objective(p)[0], 1e-6)
+    np.testing.assert_allclose(objective(parameters)[1], numerical, atol=1e-4)
+
+
+def test_objective_of_the_gaussian_limit_is_a_normal_density_times_the_prior():
+    rng = np.random.default_rng(12)
+    X, y, weights = rng.normal(size=(9, 4)), rng.normal(size=9), rng.exponential(size=9)
+    lengths, nus, slopes, of_noise = rng.normal(size=(4, 4))
+    a, noise = 0.7, 0.2
+    kernel = DenseKernel(np.exp(lengths), 0.3, slopes)
+    h = log_squared_factors(X, of_noise)[0]
+    covariance = a * kernel(X, X) + np.diag(noise * np.exp(h) / weights)
+    covariance += axes_covariance(np.exp(nus), on_circle(X), on_circle(X))
+    expected = multivariate_normal(np.zeros(9), covariance).logpdf(y) + 4.5 * np.log(2 * np.pi)
+    x = np.concatenate(
+        [lengths - np.log(relevance_scale(4)), nus + log_crowd(4), np.log([a, noise])]
     )
-    np.testing.assert_allclose(gradient, numerical, atol=1e-4)
+    expected += (halfcauchy.logpdf(np.exp(x)) + x - np.log(2.0 / np.pi)).sum()
+    expected -= 2.0 * (slopes @ slopes + of_noise @ of_noise)
+    parameters = np.concatenate([lengths, nus, np.log([a, noise]), slopes, of_noise, [0.3]])
+    assert LimitObjective(X, y, weights)(parameters)[0] == pytest.approx(-expected)
 
 
 @pytest.mark.parametrize("rough", [False, True])

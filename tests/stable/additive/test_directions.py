@@ -15,6 +15,7 @@ from skbayesnn.stable.additive.directions import (
     leading_directions,
     smooth_gradients,
     with_directions,
+    without_small_weights,
 )
 from skbayesnn.stable.additive.partition import AdditiveCells
 
@@ -78,6 +79,23 @@ def test_a_row_has_the_same_digits_wherever_it_is(rng):
     np.testing.assert_allclose(whole[:, 7:], X @ w, rtol=1e-12, atol=1e-14)
     for i in range(0, 101, 10):
         np.testing.assert_array_equal(with_directions(X[i : i + 1], w)[0], whole[i])
+
+
+def test_weights_that_break_ties_are_left_out(rng):
+    """y depends on the twelve combinations of two discrete inputs, and a third one does nothing."""
+    X = np.column_stack([rng.integers(0, k, 300) for k in (3, 4, 5)]).astype(float)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    w = np.array([[0.8], [0.5], [0.002]])
+    levels = np.unique(X[:, :2] @ w[:2], return_inverse=True)[1].ravel()
+    y = standardised(rng.normal(size=12)[levels] + 0.1 * rng.normal(size=300))
+    w = directions.of_unit_spread(X, w)
+    found = without_small_weights(X, y, np.ones(300), w)
+    assert w[2, 0] > 0.0
+    assert found[2, 0] == 0.0
+    np.testing.assert_allclose(found[:2], w[:2], atol=1e-3)
+    # Without recurring values there is nothing to decide.
+    X, told = rng.normal(size=(50, 3)), (rng.normal(size=50), np.ones(50))
+    np.testing.assert_array_equal(without_small_weights(X, *told, w), w)
 
 
 def test_an_oblique_border_is_found(rng):
@@ -165,8 +183,10 @@ def test_joint_draws_see_the_directions(fitted):
     X, _, model = fitted
     law, draws = model.predict_distribution(X[:40]), model.sample_y(X[:40], 4000, random_state=0)
     np.testing.assert_allclose(draws.mean(axis=1), law.mean(), atol=0.05)
-    # Sixty draws of the posterior have few of the tails, so not each row by itself.
-    assert np.median(draws.std(axis=1) / law.std()) == pytest.approx(1.0, abs=0.1)
+    # Quantiles, since tails are heavy (kurtosis 57): four thousand draws do not tell the variance.
+    width = np.quantile(draws, 0.9, axis=1) - np.quantile(draws, 0.1, axis=1)
+    expected = law.quantile(0.9) - law.quantile(0.1)
+    assert np.median(width / expected) == pytest.approx(1.0, abs=0.05)
 
 
 def test_a_stored_model_predicts_the_same(fitted):
