@@ -53,29 +53,30 @@ def evidence(features, Y, weights, log_height, log_noise):
     gram = squared_exponential(features, features, log_height)
     extended = np.column_stack([features, np.ones(n)])
     loss = 0.5 * n_targets * (weights.sum() * LOG_2PI + np.log(weights).sum())
-    inverses, moved, n_failures = 0.0, 0.0, 0
+    inverses, moved, n_failures = None, 0.0, 0
     added, d_log_height = JITTER * np.exp(log_height), 0.0
     d_log_noise = np.empty(n_targets)
-    for t in range(n_targets):
-        if t == 0 or log_noise[t] != log_noise[t - 1]:
-            own = np.exp(log_noise[t])
-            noise = own + added
-            variances = noise / weights
-            covariance = gram.copy()
-            covariance.ravel()[:: n + 1] += variances
-            # Symmetric: its transpose has the order that LAPACK wants, which is quick to copy.
-            factor, _, failures = cholesky(covariance.T, 0.0)
-            n_failures += failures
-            # Of the inverse of the covariance, C, only the lower half is computed.
-            half, _ = lapack.dpotri(factor, lower=1)
-        solved, _ = lapack.dpotrs(factor, Y[:, t], lower=1)
-        loss += 0.5 * (solved @ Y[:, t] + repeats * np.log(noise))
-        loss += np.log(np.diagonal(factor)).sum()
-        d_log = 0.5 * (variances @ (np.diagonal(half) - solved**2) + repeats)
-        d_log_noise[t] = d_log * own / noise
-        d_log_height += d_log * added / noise
-        inverses = inverses + half
-        moved = moved - solved[:, None] * (gram @ (solved[:, None] * extended))
+    # Targets of equal noise share a factor. Few large arrays: new ones cost as much as the sums.
+    firsts = np.flatnonzero(np.diff(log_noise, prepend=np.nan) != 0.0)
+    for targets in np.split(np.arange(n_targets), firsts[1:]):
+        own = np.exp(log_noise[targets[0]])
+        noise = own + added
+        variances = noise / weights
+        # Symmetric: its transpose has the order that LAPACK wants, which is quick to copy.
+        factor, _, failures = cholesky(gram.T, 0.0, variances)
+        n_failures += failures
+        solved, _ = lapack.dpotrs(factor, Y[:, targets], lower=1)
+        loss += 0.5 * (np.vdot(solved, Y[:, targets]) + targets.size * repeats * np.log(noise))
+        loss += targets.size * np.log(np.diagonal(factor)).sum()
+        # Of the inverse of the covariance, C, only the lower half is computed.
+        half, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+        d_log = 0.5 * (variances @ (np.diagonal(half)[:, None] - solved**2) + repeats)
+        d_log_noise[targets] = d_log * own / noise
+        d_log_height += d_log.sum() * added / noise
+        for w in solved.T:
+            moved = moved - w[:, None] * (gram @ (w[:, None] * extended))
+        half *= targets.size
+        inverses = half if inverses is None else inverses + half
     # The gradient in the Gram matrix K is ½ (C⁻¹ − w w'); its products with K by elements are
     # never formed as full matrices.
     inverses *= gram.T

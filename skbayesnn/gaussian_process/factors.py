@@ -16,7 +16,7 @@ MAX_JITTER = 1e-2
 """Largest jitter, as a part of the mean diagonal, before a factorisation is given up."""
 
 
-def cholesky(matrix, jitter):
+def cholesky(matrix, jitter, diagonal=None):
     """Lower Cholesky factor of ``matrix + jitter·I``; the jitter grows until there is one.
 
     Parameters
@@ -26,6 +26,8 @@ def cholesky(matrix, jitter):
     jitter : float
         First part of the mean diagonal that is added to the diagonal. A failure multiplies
         it by ten, up to 0.01.
+    diagonal : ndarray of shape (n,), optional
+        Added to the diagonal of the matrix, which spares the caller a copy of it.
 
     Returns
     -------
@@ -51,13 +53,14 @@ def cholesky(matrix, jitter):
     >>> added, n_failures
     (0.0, 0)
     """
-    scale = float(matrix.trace()) / len(matrix)
+    diagonal = np.zeros(len(matrix)) if diagonal is None else diagonal
+    scale = float(matrix.trace() + diagonal.sum()) / len(matrix)
     if not np.isfinite(scale):
         raise LinAlgError("A covariance matrix is not finite.")
     n_failures = 0
     while True:
         work = matrix.copy(order="F")
-        work.ravel(order="K")[:: len(matrix) + 1] += jitter * scale
+        work.ravel(order="K")[:: len(matrix) + 1] += diagonal + jitter * scale
         factor, info = lapack.dpotrf(work, lower=1, clean=1, overwrite_a=1)
         if info == 0 and np.isfinite(factor[-1, -1]):
             return factor, jitter * scale, n_failures
