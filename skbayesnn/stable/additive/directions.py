@@ -121,21 +121,23 @@ def without_small_weights(X, y, weights, directions):
     -------
     directions : ndarray of shape (n_features, n_directions)
         Of unit spread, as :func:`leading_directions` returns them.
+    first : scipy.optimize.OptimizeResult or None
+        Result of the search with them that decided; None if there was nothing to decide.
     """
     candidates = {}
     for least in _LEAST_WEIGHTS:
         candidate = of_unit_spread(X, np.where(np.abs(directions) < least, 0.0, directions))
-        columns = with_directions(X, candidate)[:, X.shape[1] :]
+        rows = with_directions(X, candidate)
         # Without further ties, it is as good as the one before.
-        candidates.setdefault(tuple(np.unique(x).size for x in columns.T), (candidate, columns))
+        candidates.setdefault(tuple(np.unique(x).size for x in rows.T), (candidate, rows))
     if len(candidates) == 1:
-        return directions
+        return directions, None
     n_inputs, found = sum(directions.shape), []
-    for candidate, columns in candidates.values():
-        objective = LimitObjective(np.column_stack([X, columns]), y, weights)
-        search = search_limit(objective.alike, start_alike(n_inputs), bounds_alike(n_inputs))
-        found.append((search.fun, candidate))
-    return min(found, key=lambda each: each[0])[1]
+    for candidate, rows in candidates.values():
+        objective = LimitObjective(rows, y, weights)
+        end = search_limit(objective.alike, start_alike(n_inputs), bounds_alike(n_inputs))
+        found.append((candidate, end))
+    return min(found, key=lambda each: each[1].fun)
 
 
 def fit_limits_and_directions(X, y, weights, rng, may_be_rough=True, directions=None):
@@ -165,9 +167,10 @@ def fit_limits_and_directions(X, y, weights, rng, may_be_rough=True, directions=
     rows = limits[0].rows
     told = X[rows], y[rows], weights[rows]
     directions = leading_directions(X[rows], smooth_gradients(*told))
-    directions = without_small_weights(*told, directions)
+    directions, first = without_small_weights(*told, directions)
     # The generator as it was: left-out densities of the same rows are compared.
-    turned = fit_gaussian_limits(with_directions(X, directions), y, weights, again, may_be_rough)
+    turned = with_directions(X, directions)
+    turned = fit_gaussian_limits(turned, y, weights, again, may_be_rough, first)
     gain, error = gain_of(turned[0], limits[0])
     if gain > max(_ERRORS * error, directions.size):
         return turned, directions

@@ -1,8 +1,8 @@
 """The objective of the search for the Gaussian limit: its log posterior density and the gradient.
 
 The covariance and its derivatives are sums over pairs of rows. Each pair is visited once, and all
-large arrays are allocated once for a whole search: beside these, the Cholesky factor and the
-inverse take two thirds of the time.
+large arrays are allocated once for a whole search. So the Cholesky factor and the inverse take more
+than half of the time.
 """
 
 import numpy as np

@@ -138,7 +138,7 @@ class GaussianLimit:
         return mean
 
 
-def fit_gaussian_limits(X, y, weights, rng, may_be_rough=True):
+def fit_gaussian_limits(X, y, weights, rng, may_be_rough=True, first=None):
     """The Gaussian limit of largest evidence, or two if the rows do not decide between them.
 
     Parameters
@@ -151,6 +151,8 @@ def fit_gaussian_limits(X, y, weights, rng, may_be_rough=True):
         Selects rows if there are more than :data:`MAX_ROWS`.
     may_be_rough : bool, default=True
         Whether to allow a roughness above zero.
+    first : scipy.optimize.OptimizeResult, optional
+        Result of the search from :func:`start_alike` for the same rows, if it has been made.
 
     Returns
     -------
@@ -167,8 +169,10 @@ def fit_gaussian_limits(X, y, weights, rng, may_be_rough=True):
     p = X.shape[1]
     objective, none = LimitObjective(X, y, weights), np.zeros(2 * p + 1)
     alike, bounds = objective.alike, bounds_alike(p)
+    found = [first or search_limit(alike, start_alike(p), bounds)]
     # With one input, both starts are the same.
-    found = [search_limit(alike, start_alike(p, few), bounds) for few in sorted({0.0, np.log(p)})]
+    if p > 1:
+        found.append(search_limit(alike, start_alike(p, np.log(p)), bounds))
     found.sort(key=lambda search: search.fun)
     # A child: what the chains draw does not depend on whether rows are selected.
     for start in _further_starts(X, y, weights, rng.spawn(1)[0]):

@@ -177,7 +177,8 @@ def draw_variances(
 ):
     """Draw every v_j in turn, with all of f but f_0 integrated out; ``steps`` follows.
 
-    By a slice, or by a Metropolis step from the prior.
+    By a Metropolis step from the prior or, unless ``from_prior``, by a slice where there is a
+    signal (see :func:`~skbayesnn.stable.samplers.scales.move_log_variance`).
     """
     n = y.shape[0]
     # Proposals depend on nothing else: in a loop of their own, the processor overlaps them.
