@@ -18,11 +18,11 @@ of the networks (:mod:`skbayesnn.training.beside`) has a single factor. Not in t
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
 
 from skbayesnn.dwp.noise import MOST_GROUPS, fewer
 from skbayesnn.gaussian_process import tails
 from skbayesnn.gaussian_process.tails import DEGREES
+from skbayesnn.numerics.smooth_minimum import minimise_smooth
 from skbayesnn.numerics.student_t import MASSES, student_variances
 
 NO_NOISE = -14.0
@@ -170,7 +170,5 @@ def best_width(errors, of_function, of_noise, weights):
     steps = np.arange(0.0, LEAST_LOG_FACTOR - 1e-9, -LOG_FACTOR_STEP)
     starts = [np.array([a, b]) for a in steps for b in steps]
     start = min(starts, key=lambda logs: loss_and_gradient(logs, *given)[0])
-    found = minimize(
-        loss_and_gradient, start, given, jac=True, method="L-BFGS-B", bounds=[(None, 0.0)] * 2
-    )
+    found = minimise_smooth(loss_and_gradient, start, args=given, bounds=[(None, 0.0)] * 2)
     return Width(*map(float, np.exp(found.x)))

@@ -7,10 +7,10 @@ down inputs that do not matter.
 
 import numpy as np
 from scipy.linalg import LinAlgError, blas, lapack
-from scipy.optimize import minimize
 
 from skbayesnn.gaussian_process.factors import cholesky
 from skbayesnn.gaussian_process.kernels import squared_exponential
+from skbayesnn.numerics.smooth_minimum import minimise_smooth
 
 LOG_2PI = np.log(2 * np.pi)
 JITTER = 1e-12
@@ -248,10 +248,7 @@ def search(start, X, Y, weights, max_iter, least_log_noise, n_candidates=None):
 
     bounds = [LENGTH_BOUNDS] * n_inputs + [HEIGHT_BOUNDS, (least_log_noise, LARGEST_LOG_NOISE)]
     try:
-        found = minimize(
-            penalised, start, method="L-BFGS-B", jac=True, bounds=bounds,
-            options={"maxiter": max_iter},
-        )  # fmt: skip
+        found = minimise_smooth(penalised, start, bounds=bounds, max_iter=max_iter)
     except LinAlgError:
         return None
     return found if np.isfinite(found.fun) else None

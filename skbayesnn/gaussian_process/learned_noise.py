@@ -8,7 +8,6 @@ likelihood with ridge priors, and compared by rows that they were learned withou
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import minimize
 
 from skbayesnn.gaussian_process.noise import (
     MOST_SKEWED,
@@ -19,6 +18,7 @@ from skbayesnn.gaussian_process.noise import (
     shifts_of,
 )
 from skbayesnn.numerics.rounding import rounding_variance
+from skbayesnn.numerics.smooth_minimum import minimise_smooth
 from skbayesnn.numerics.student_t import student_variances
 
 DEGREES = (2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 25.0, 50.0, np.inf)
@@ -40,6 +40,8 @@ FOLDS = 3
 LEAST_SPREAD = 0.1
 """Of the predicted means, as a part of the typical error, for the noise to depend on them."""
 ITERATIONS, MORE_ITERATIONS = 40, 15
+TOLERANCE = 1e-6
+"""A search ends when a step changes the loss by at most this part: thousandths of a nat."""
 NOTHING = 1e-12
 """Where the noise variance is below this part of one, there is no noise to have a law."""
 LEAST_ROWS = 20
@@ -109,11 +111,10 @@ class _Rows:
 
     def fitted(self, shape, rows=slice(None), max_iter=ITERATIONS):
         """The shape with the best parameters for these rows, and its loss."""
-        found = minimize(
-            loss_and_gradient, shape.theta, (*self._given(shape, rows), shape.ridges(),
-            *(part[rows] for part in self.data)), jac=True, method="L-BFGS-B",
-            options={"maxiter": max_iter},
-        )  # fmt: skip
+        given = *self._given(shape, rows), shape.ridges(), *(part[rows] for part in self.data)
+        found = minimise_smooth(
+            loss_and_gradient, shape.theta, args=given, max_iter=max_iter, ftol=TOLERANCE
+        )
         return replace(shape, theta=found.x), found.fun
 
     def _given(self, shape, rows):

@@ -21,7 +21,6 @@ differentials are dv = v² a'(dK)a and dr = v (r a − b)'(dK)a.
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.spatial import cKDTree
 
 from skbayesnn.gaussian_process.evidence import (
@@ -31,6 +30,7 @@ from skbayesnn.gaussian_process.evidence import (
     relevance_scale,
     settings_prior,
 )
+from skbayesnn.numerics.smooth_minimum import minimise_smooth
 from skbayesnn.numerics.workers import ALONE
 
 SMOOTHNESS = 0.5, 1.5, 2.5
@@ -352,7 +352,5 @@ def search(rows, out, n_near, max_iter, workers=ALONE):
 
     bounds = [LENGTH_BOUNDS] * n_inputs + [HEIGHT_BOUNDS, (LEAST_LOG_NOISE, LARGEST_LOG_NOISE)]
     start = np.clip(rows.settings, *np.transpose(bounds))
-    found = minimize(
-        penalised, start, method="L-BFGS-B", jac=True, bounds=bounds, options={"maxiter": max_iter}
-    )
+    found = minimise_smooth(penalised, start, bounds=bounds, max_iter=max_iter)
     return found.x, found.fun

@@ -15,12 +15,12 @@ rows, or where the inputs tell nothing about who is right, that is close to cons
 """
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.sparse import issparse
 from scipy.special import log_softmax, logsumexp, softmax
 from sklearn.exceptions import ConvergenceWarning
 
 from skbayesnn._warnings import warn_user
+from skbayesnn.numerics.smooth_minimum import minimise_smooth
 
 _INTERCEPT_VARIANCE = 10.0
 _FURTHEST = 3.0
@@ -168,14 +168,10 @@ class VaryingWeights:
 
 def searched(start, log_densities, inputs, rows, precision, tolerance):
     """Parameters with the largest posterior density, and the largest derivative that is left."""
-    result = minimize(
-        minus_log_posterior,
-        start,
-        args=(log_densities, inputs, rows, precision),
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": _MAX_STEPS, "ftol": 0.0, "gtol": 0.1 * tolerance},
-    )
+    result = minimise_smooth(
+        minus_log_posterior, start, args=(log_densities, inputs, rows, precision),
+        max_iter=_MAX_STEPS, ftol=0.0, gtol=0.1 * tolerance,
+    )  # fmt: skip
     return result.x, np.abs(result.jac).max()
 
 

@@ -17,13 +17,13 @@ is the squared exponential kernel, exp(-|λx - λx'|²/2) (Rahimi and Recht, 200
 """
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
 
 from skbayesnn._validation import location_and_scale
 from skbayesnn._warnings import warn_user
 from skbayesnn.numerics.random import some_rows
+from skbayesnn.numerics.smooth_minimum import minimise_smooth
 from skbayesnn.stable.gaussian_evidence import by_log_scales, minus_log_evidence
 from skbayesnn.stable.partitions.features import distinct_rows
 from skbayesnn.stable.partitions.sampled import BIAS_SCALES
@@ -158,15 +158,10 @@ def best_scales(X, y, rng, activation="sign", sample_weight=None):
     n_features = X.shape[1]
     n_scales = n_features + (activation == "erf")
     start = np.concatenate([np.zeros(n_scales), [0.0, np.log(0.1)]])
-    found = minimize(
-        negative_log_posterior,
-        start,
-        (rows, y, activation, counts, squares.sum()),
-        "L-BFGS-B",
-        True,
-        bounds=[(-_LOG_BOUND, _LOG_BOUND)] * start.size,
-        options={"maxiter": _MAX_ITERATIONS},
-    )
+    found = minimise_smooth(
+        negative_log_posterior, start, args=(rows, y, activation, counts, squares.sum()),
+        bounds=[(-_LOG_BOUND, _LOG_BOUND)] * start.size, max_iter=_MAX_ITERATIONS,
+    )  # fmt: skip
     if not found.success:
         warn_user(
             f"The search for the input scales ended after {found.nit} steps without a maximum "

@@ -9,7 +9,6 @@ indicators, and from those of a process of the few inputs that matter to these i
 """
 
 import numpy as np
-from scipy.optimize import minimize
 
 from skbayesnn._validation import location_and_scale
 from skbayesnn.gaussian_process.evidence import (
@@ -22,6 +21,7 @@ from skbayesnn.gaussian_process.evidence import (
 from skbayesnn.gaussian_process.few_inputs import FEW, fast_along_one, few_inputs
 from skbayesnn.gaussian_process.kernels import squared_exponential, symmetric_adjoint
 from skbayesnn.gaussian_process.laplace import Laplace, class_draws
+from skbayesnn.numerics.smooth_minimum import minimise_smooth
 from skbayesnn.training.process import ITERATIONS, RACE_ROWS, at_most, race
 
 LEAST_LOG_NOISE = -10.0
@@ -94,10 +94,8 @@ def label_settings(starts, X, codes, weights, n_classes, max_iter=30):
 
     bounds, found = [LENGTH_BOUNDS] * n_inputs + [HEIGHT_BOUNDS], []
     for lengths in starts:
-        start, options = np.append(lengths, START_LOG_HEIGHT), {"maxiter": max_iter}
-        found.append(
-            minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-        )
+        start = np.append(lengths, START_LOG_HEIGHT)
+        found.append(minimise_smooth(loss, start, bounds=bounds, max_iter=max_iter))
     return min(found, key=lambda each: each.fun).x
 
 

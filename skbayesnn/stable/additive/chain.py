@@ -53,6 +53,8 @@ _TURNS_ALONE, _SWEEPS_AN_ALPHA = 2, 5
 _SIZE_MOVES = 4.0
 # Range of the log standard deviation of the steps of the sizes, which is uniform.
 _LOG_SIZE_STEPS = log(0.02), log(1.0)
+# Of a noise variance that becomes smaller than this part of itself, too few digits would be left.
+_MUCH_LESS = 1e-6
 _EULER = 0.5772156649015329
 
 
@@ -214,7 +216,8 @@ class AdditiveChain:
             least_noise = state.log_noise + state.log_factors.min()
             if state.log_variances.max() > least_noise + _MAX_LOG_RATIO:
                 raise LinAlgError
-            covariance = self._covariance(0.0, 0.0, 0.0)
+            some = self.rng.permutation(partition.y.size)[: N_ROWS if state.degrees < np.inf else 0]
+            covariance = self._covariance(some)
         except LinAlgError:
             # Skipping the draw keeps the sweep valid: whether it is possible does not depend on its
             # result.
@@ -229,18 +232,18 @@ class AdditiveChain:
             return
         if self.rng.random() < _SIZE_MOVES * len(partition.axes) / partition.y.size:
             covariance = self._move_sizes(covariance)
-        if state.degrees < np.inf:
-            self._move_precisions(covariance)
+        if some.size:
+            covariance = self._move_precisions(covariance)
         state.f, state.theta = parts_given_variances(partition, covariance, partition.y, self.rng)
         if partition.basis is not None:
             state.g = partition.basis.values(state.theta)
 
-    def _covariance(self, log_axes, log_dense, log_noise):
-        """Covariance of the targets; arguments are added to the log variances of its three sums."""
+    def _covariance(self, some, log_axes=0.0, log_dense=0.0, log_noise=0.0):
+        """Covariance of the targets, with numbers added to the log variances of its three sums."""
         partition, state = self.partition, self.state
         return TargetCovariance(
             partition, self._gram, state.log_variances + log_axes, state.log_amplitude + log_dense,
-            np.exp(state.log_noise + log_noise) / state.precisions,
+            np.exp(state.log_noise + log_noise) / state.precisions, some,
         )  # fmt: skip
 
     def _move_sizes(self, covariance):
@@ -259,7 +262,7 @@ class AdditiveChain:
         if max(top, top + steps[0]) > min(least_noise + _MAX_LOG_RATIO, MAX_LOG_VARIANCE):
             return covariance
         try:
-            other = self._covariance(*steps)
+            other = self._covariance(covariance.some, *steps)
         except LinAlgError:
             return covariance
         crowd = 2.0 / state.alpha * partition.log_crowd
@@ -277,13 +280,16 @@ class AdditiveChain:
 
     def _move_precisions(self, covariance):
         """Draw the precisions of some rows with all parts integrated out."""
-        partition, state = self.partition, self.state
-        rows = self.rng.permutation(partition.y.size)[:N_ROWS]
-        white, factors = covariance.whitened_rows(rows), np.exp(state.log_factors[rows])
+        partition, state, rows = self.partition, self.state, covariance.some
+        factors = np.exp(state.log_factors[rows])
         noise, chosen = exp(state.log_noise) * factors, state.precisions[rows] * factors
         move_precisions(
-            white.T @ white, white.T @ covariance.whitened(partition.y), chosen,
-            partition.weights[rows], noise, state.degrees, self.rng,
+            *covariance.inverse_at_some(partition.y), chosen, partition.weights[rows], noise,
+            state.degrees, self.rng,
         )  # fmt: skip
         state.precisions[rows] = chosen / factors
-        covariance.change_noise(rows, white, noise / chosen)
+        noise = noise / chosen
+        if (noise < _MUCH_LESS * covariance.noise[rows]).any():
+            return self._covariance(rows)
+        covariance.change_noise(noise)
+        return covariance

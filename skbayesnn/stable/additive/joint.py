@@ -12,11 +12,12 @@ not every sweep does it.
 The factor of C has two more uses. First, the sizes of the three sums move together, with all parts
 integrated out. Other moves learn only slowly how much of y is noise and how much belongs to many
 small f_k. Second, the precisions p of a few rows are drawn with all parts integrated out
-(:mod:`skbayesnn.stable.noise.outliers`), and C⁻¹ is updated by Woodbury's identity.
+(:mod:`skbayesnn.stable.noise.outliers`). These rows come last in the factor, which then changes in
+its last block only.
 """
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from skbayesnn.numerics.jit import kernel
 from skbayesnn.stable.samplers.line import MAX_LOG_VARIANCE
@@ -127,6 +128,9 @@ class TargetCovariance:
     log_amplitude : float
     noise : ndarray of shape (n,)
         Noise variances.
+    some : ndarray of int, shape (n_some,)
+        Rows that change places with the last ones before C is factored: of the factor, their noise
+        then changes the last block only.
 
     Attributes
     ----------
@@ -135,6 +139,8 @@ class TargetCovariance:
         a.
     noise : ndarray of shape (n,)
         Noise variances, including changes by :meth:`change_noise`.
+    some : ndarray of int, shape (n_some,)
+        The given rows, in the order in which the methods take and return their values.
 
     Raises
     ------
@@ -142,46 +148,56 @@ class TargetCovariance:
         If C is not positive definite to working precision.
     """
 
-    def __init__(self, partition, gram, log_variances, log_amplitude, noise):
+    def __init__(self, partition, gram, log_variances, log_amplitude, noise, some):
         self.amplitude, self.noise = np.exp(log_amplitude), noise
         self.variances = np.exp(np.minimum(log_variances, MAX_LOG_VARIANCE))
+        n = noise.size
+        there, chosen = np.arange(n - some.size, n), np.zeros(n, bool)
+        chosen[some] = True
+        here, there = some[some < n - some.size], there[~chosen[there]]
+        # An exchange is its own inverse.
+        self._order = np.arange(n)
+        self._order[here], self._order[there] = there, here
+        self.some = self._order[n - some.size :]
+        ours, others = np.concatenate([[here, there], [there, here]], axis=1)
         covariance = self.amplitude * gram
-        add_axes_covariance(self.variances, *partition.axis_ranges, covariance)
-        covariance.flat[:: noise.size + 1] += noise
+        covariance[ours] = covariance[others]
+        covariance[:, ours] = covariance[:, others]
+        index, *ranges = partition.axis_ranges
+        add_axes_covariance(self.variances, index[:, self._order], *ranges, covariance)
+        covariance.flat[:: n + 1] += noise[self._order]
         # The transpose has the order that LAPACK wants.
         self._factor = cholesky(covariance.T, lower=True, overwrite_a=True, check_finite=False)
-        self._rows = None
+        self._block = self._factor[n - some.size :, n - some.size :]
+
+    def _whitened(self, b):
+        return solve_triangular(self._factor, b[self._order], lower=True, check_finite=False)
 
     def log_density(self, y):
         """log N(y; 0, C) up to n/2 log 2π."""
-        white = self.whitened(y)
+        white = self._whitened(y)
         return -0.5 * white @ white - np.log(np.diag(self._factor)).sum()
 
-    def whitened(self, b):
-        """L⁻¹ b, where L is the original factor of C; b is (n,) or (n, n_columns)."""
-        return solve_triangular(self._factor, b, lower=True, check_finite=False)
+    def inverse_at_some(self, y):
+        """C⁻¹ and C⁻¹y at the given rows, (n_some, n_some) and (n_some,)."""
+        white = self._whitened(y)[len(y) - self.some.size :]
+        inverse = cho_solve((self._block, True), np.eye(self.some.size), check_finite=False)
+        return inverse, solve_triangular(self._block, white, lower=True, trans="T")
 
-    def whitened_rows(self, rows):
-        """L⁻¹ E, with the unit vectors E of these rows, (n, n_rows): E'C⁻¹E is its square."""
-        unit = np.zeros((self.noise.size, rows.size), order="F")
-        unit[rows, np.arange(rows.size)] = 1.0
-        return self.whitened(unit)
-
-    def change_noise(self, rows, whitened, noise):
-        """Change the noise variances of these rows, at most once; ``whitened`` is their L⁻¹ E."""
-        change = noise - self.noise[rows]
+    def change_noise(self, noise):
+        """Change the noise variances of the given rows to ``noise``, (n_some,)."""
+        block = self._block @ self._block.T
+        block.flat[:: self.some.size + 1] += noise - self.noise[self.some]
+        self._block[:] = cholesky(block, lower=True, overwrite_a=True, check_finite=False)
         self.noise = self.noise.copy()
-        self.noise[rows] = noise
-        # (C + E D E')⁻¹ = C⁻¹ - C⁻¹E (I + D E'C⁻¹E)⁻¹ D E'C⁻¹.
-        inner = np.eye(rows.size) + change[:, None] * (whitened.T @ whitened)
-        self._rows, self._correction = whitened, np.linalg.solve(inner, np.diag(change))
+        self.noise[self.some] = noise
 
     def solve(self, b):
         """C⁻¹ b."""
-        white = self.whitened(b)
-        if self._rows is not None:
-            white -= self._rows @ (self._correction @ (self._rows.T @ white))
-        return solve_triangular(self._factor, white, lower=True, trans="T", check_finite=False)
+        solved = solve_triangular(
+            self._factor, self._whitened(b), lower=True, trans="T", check_finite=False
+        )
+        return solved[self._order]
 
 
 def parts_given_variances(partition, covariance, y, rng=None):

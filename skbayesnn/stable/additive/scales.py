@@ -25,13 +25,13 @@ well: the noise may depend on it (:mod:`~skbayesnn.stable.noise.slopes`).
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky
-from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
 
 from skbayesnn._warnings import warn_user
 from skbayesnn.gaussian_process.few_inputs import FEW, fast_along_one, few_inputs
 from skbayesnn.numerics.random import some_rows
+from skbayesnn.numerics.smooth_minimum import minimise_smooth
 from skbayesnn.stable.additive.dense_kernel import DenseKernel, log_squared_factors
 from skbayesnn.stable.additive.limit_objective import LimitObjective, log_crowd, on_circle
 from skbayesnn.stable.additive.modes import are_one, not_told_apart
@@ -231,10 +231,7 @@ def start_alike(n_features, few=0.0):
 
 def search_limit(function, start, bounds, max_iterations=_MAX_ITERATIONS):
     """Minimise an objective with a gradient by L-BFGS; warn if that fails."""
-    found = minimize(
-        function, start, method="L-BFGS-B", jac=True, bounds=bounds,
-        options={"maxiter": max_iterations},
-    )  # fmt: skip
+    found = minimise_smooth(function, start, bounds=bounds, max_iter=max_iterations)
     # Status 1 is the limit on iterations, which is close enough for parameters that are then fixed.
     if found.status > 1:
         warn_user(
