@@ -133,10 +133,11 @@ def without_small_weights(X, y, weights, directions):
     if len(candidates) == 1:
         return directions, None
     n_inputs, found = sum(directions.shape), []
+    start, bounds = start_alike(n_inputs), bounds_alike(n_inputs)
     for candidate, rows in candidates.values():
-        objective = LimitObjective(rows, y, weights)
-        end = search_limit(objective.alike, start_alike(n_inputs), bounds_alike(n_inputs))
+        end = search_limit(LimitObjective(rows, y, weights).alike, start, bounds)
         found.append((candidate, end))
+        start = found[0][1].x
     return min(found, key=lambda each: each[1].fun)
 
 
