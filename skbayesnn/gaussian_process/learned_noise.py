@@ -40,8 +40,8 @@ FOLDS = 3
 LEAST_SPREAD = 0.1
 """Of the predicted means, as a part of the typical error, for the noise to depend on them."""
 ITERATIONS, MORE_ITERATIONS = 40, 15
-TOLERANCE = 1e-6
-"""A search ends when a step changes the loss by at most this part: thousandths of a nat."""
+TOLERANCE = 1e-7
+"""A search ends when a step changes the loss by at most this part: 1e-4 nats or so."""
 NOTHING = 1e-12
 """Where the noise variance is below this part of one, there is no noise to have a law."""
 LEAST_ROWS = 20
