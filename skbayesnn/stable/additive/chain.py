@@ -281,15 +281,19 @@ class AdditiveChain:
     def _move_precisions(self, covariance):
         """Draw the precisions of some rows with all parts integrated out."""
         partition, state, rows = self.partition, self.state, covariance.some
-        factors = np.exp(state.log_factors[rows])
-        noise, chosen = exp(state.log_noise) * factors, state.precisions[rows] * factors
+        factors, before = np.exp(state.log_factors[rows]), state.precisions[rows]
+        noise, chosen = exp(state.log_noise) * factors, before * factors
         move_precisions(
             *covariance.inverse_at_some(partition.y), chosen, partition.weights[rows], noise,
             state.degrees, self.rng,
         )  # fmt: skip
         state.precisions[rows] = chosen / factors
         noise = noise / chosen
-        if (noise < _MUCH_LESS * covariance.noise[rows]).any():
+        if not (noise < _MUCH_LESS * covariance.noise[rows]).any():
+            covariance.change_noise(noise)
+            return covariance
+        try:
             return self._covariance(rows)
-        covariance.change_noise(noise)
-        return covariance
+        except LinAlgError:
+            state.precisions[rows] = before
+            return covariance

@@ -6,6 +6,7 @@ from kernels import arc_cosine_kernel
 from scipy.stats import multivariate_normal
 from sklearn.gaussian_process.kernels import Matern
 
+from skbayesnn.stable.additive.chain import AdditiveChain
 from skbayesnn.stable.additive.dense import DenseBasis
 from skbayesnn.stable.additive.dense_kernel import DenseKernel
 from skbayesnn.stable.additive.joint import (
@@ -16,6 +17,7 @@ from skbayesnn.stable.additive.joint import (
     parts_given_variances,
 )
 from skbayesnn.stable.additive.partition import AdditiveCells, AdditiveDraws
+from skbayesnn.stable.samplers.problem import Prior
 
 NUS, AMPLITUDE, NONE = np.array([0.7, 0.3]), 1.4, np.zeros(0, int)
 # Short enough that the Gram matrix of g can be inverted for comparison.
@@ -207,3 +209,22 @@ def test_noise_of_some_rows_is_changed_in_the_inverse(rows):
     np.testing.assert_array_equal(covariance.noise, other)
     expected = np.linalg.solve(summed_kernel(X, X) + np.diag(other), y)
     np.testing.assert_allclose(covariance.solve(y), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("precision", [2.0, 1e-13])
+def test_covariance_follows_the_precisions(monkeypatch, precision):
+    """Of the noise of a row that is an outlier no more next to nothing is left."""
+
+    def to_one(inverse, solved, precisions, *_):
+        precisions[:] = 1.0
+
+    monkeypatch.setattr("skbayesnn.stable.additive.chain.move_precisions", to_one)
+    X, y, _ = table(9, 3)
+    cells, rng, prior = two_parts(X, y), np.random.default_rng(0), Prior(1.5, None, None)
+    state = cells.start(prior, rng)
+    state.precisions[4] = precision
+    chain = AdditiveChain(cells, prior, state, None, rng)
+    covariance = chain._move_precisions(chain._covariance(np.array([2, 4])))
+    assert state.precisions[4] == 1.0
+    np.testing.assert_allclose(covariance.noise, np.exp(state.log_noise) / state.precisions)
+    np.testing.assert_allclose(covariance.solve(y), chain._covariance(NONE).solve(y), rtol=1e-9)
