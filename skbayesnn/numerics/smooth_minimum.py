@@ -10,7 +10,7 @@ def minimise_smooth(function, start, *, bounds=None, args=(), max_iter=100, **op
     """L-BFGS-B that remembers all of its steps, or the last 100.
 
     With the ten steps that scipy keeps by default, the searches for length scales (10 to 60
-    parameters) need about a fifth more evaluations, each of which costs O(n³).
+    parameters) need about a quarter more evaluations, each of which costs O(n³).
 
     Parameters
     ----------
