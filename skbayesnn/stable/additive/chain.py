@@ -295,5 +295,6 @@ class AdditiveChain:
         try:
             return self._covariance(rows)
         except LinAlgError:
+            # The move is rejected: joint draws are made where the covariance can be factored.
             state.precisions[rows] = before
             return covariance

@@ -17,9 +17,10 @@ its last block only.
 """
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.linalg import cholesky, solve_triangular
 
 from skbayesnn.numerics.jit import kernel
+from skbayesnn.stable.gaussian_evidence import inverse_of
 from skbayesnn.stable.samplers.line import MAX_LOG_VARIANCE
 
 
@@ -181,8 +182,8 @@ class TargetCovariance:
     def inverse_at_some(self, y):
         """C⁻¹ and C⁻¹y at the given rows, (n_some, n_some) and (n_some,)."""
         white = self._whitened(y)[len(y) - self.some.size :]
-        inverse = cho_solve((self._block, True), np.eye(self.some.size), check_finite=False)
-        return inverse, solve_triangular(self._block, white, lower=True, trans="T")
+        solved = solve_triangular(self._block, white, lower=True, trans="T", check_finite=False)
+        return inverse_of(self._block), solved
 
     def change_noise(self, noise):
         """Change the noise variances of the given rows to ``noise``, (n_some,)."""

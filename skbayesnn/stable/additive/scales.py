@@ -31,7 +31,7 @@ from sklearn.exceptions import ConvergenceWarning
 from skbayesnn._warnings import warn_user
 from skbayesnn.gaussian_process.few_inputs import FEW, fast_along_one, few_inputs
 from skbayesnn.numerics.random import some_rows
-from skbayesnn.numerics.smooth_minimum import MOST_KEPT, minimise_smooth
+from skbayesnn.numerics.smooth_minimum import minimise_smooth
 from skbayesnn.stable.additive.dense_kernel import DenseKernel, log_squared_factors
 from skbayesnn.stable.additive.limit_objective import LimitObjective, log_crowd, on_circle
 from skbayesnn.stable.additive.modes import are_one, not_told_apart
@@ -49,11 +49,10 @@ _ROWS_A_BLOCK = 2048
 _JITTER = 1e-10
 _LOG_BOUND = 9.0
 _LOG_VARIANCE_BOUNDS = (-12.0, 9.0)
-_MAX_ITERATIONS = 100
-# Iterations, and steps that are remembered, of the search for all parameters. It ends short of the
-# maximum: with all steps remembered it came closer, and new rows were predicted worse (mean CRPS of
-# nine splits: yacht 0.0900 and 0.0930, boston 1.257 and 1.272).
-_SHORT_SEARCH = _MAX_ITERATIONS // 2, 10
+# The search for all parameters ends short of the maximum. If it remembers all steps, it comes
+# closer, and new rows are predicted worse (mean CRPS of nine splits: yacht 0.0900 and 0.0930, boston
+# 1.257 and 1.272; benchmarks/LOG.md, 2026-11-28).
+_SHORT_SEARCH = {"max_iter": 50, "maxcor": 10}
 _MAX_SLOPE = 20.0
 # Initial roughness of the search; at zero, the search would run along an edge.
 _SOME_ROUGHNESS = 0.05
@@ -156,7 +155,8 @@ def fit_gaussian_limits(X, y, weights, rng, may_be_rough=True, first=None):
     may_be_rough : bool, default=True
         Whether to allow a roughness above zero.
     first : scipy.optimize.OptimizeResult, optional
-        Result of the search from :func:`start_alike` for the same rows, if it has been made.
+        Result of a search without slopes and roughness for the same rows; by default, it is made
+        from :func:`start_alike`.
 
     Returns
     -------
@@ -180,7 +180,7 @@ def fit_gaussian_limits(X, y, weights, rng, may_be_rough=True, first=None):
     found.sort(key=lambda search: search.fun)
     # A child: what the chains draw does not depend on whether rows are selected.
     for start in _further_starts(X, y, weights, rng.spawn(1)[0]):
-        first = search_limit(alike, start, bounds, _FIRST_ITERATIONS)
+        first = search_limit(alike, start, bounds, max_iter=_FIRST_ITERATIONS)
         if first.fun < found[0].fun:
             found = [search_limit(alike, first.x, bounds), found[0]]
     if len(found) > 1:
@@ -193,7 +193,7 @@ def fit_gaussian_limits(X, y, weights, rng, may_be_rough=True, first=None):
     limits = []
     for search in found:
         start = np.concatenate([search.x, none[:-1], roughness[:1]])
-        both = search_limit(objective, start, bounds, *_SHORT_SEARCH)
+        both = search_limit(objective, start, bounds, **_SHORT_SEARCH)
         # Akaike's criterion: irrelevant parameters cost more than they explain.
         better = search.fun - both.fun > none.size
         best = _rounded(both.x if better else np.append(search.x, none), p)
@@ -233,11 +233,9 @@ def start_alike(n_features, few=0.0):
     return np.concatenate([lengths, nus, [0.0, -2.0]])
 
 
-def search_limit(function, start, bounds, max_iterations=_MAX_ITERATIONS, n_kept=MOST_KEPT):
-    """Minimise an objective with a gradient by L-BFGS of so many steps; warn if that fails."""
-    found = minimise_smooth(
-        function, start, bounds=bounds, max_iter=max_iterations, maxcor=min(n_kept, max_iterations)
-    )
+def search_limit(function, start, bounds, **options):
+    """Minimise an objective with a gradient by L-BFGS; warn if that fails."""
+    found = minimise_smooth(function, start, bounds=bounds, **options)
     # Status 1 is the limit on iterations, which is close enough for parameters that are then fixed.
     if found.status > 1:
         warn_user(

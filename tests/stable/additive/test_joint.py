@@ -211,13 +211,14 @@ def test_noise_of_some_rows_is_changed_in_the_inverse(rows):
     np.testing.assert_allclose(covariance.solve(y), expected, atol=1e-9)
 
 
+def to_one(inverse, solved, precisions, *_):
+    """A move of the precisions in place of the random one."""
+    precisions[:] = 1.0
+
+
 @pytest.mark.parametrize("precision", [2.0, 1e-13])
 def test_covariance_follows_the_precisions(monkeypatch, precision):
     """Of the noise of a row that is an outlier no more next to nothing is left."""
-
-    def to_one(inverse, solved, precisions, *_):
-        precisions[:] = 1.0
-
     monkeypatch.setattr("skbayesnn.stable.additive.chain.move_precisions", to_one)
     X, y, _ = table(9, 3)
     cells, rng, prior = two_parts(X, y), np.random.default_rng(0), Prior(1.5, None, None)
@@ -228,3 +229,19 @@ def test_covariance_follows_the_precisions(monkeypatch, precision):
     assert state.precisions[4] == 1.0
     np.testing.assert_allclose(covariance.noise, np.exp(state.log_noise) / state.precisions)
     np.testing.assert_allclose(covariance.solve(y), chain._covariance(NONE).solve(y), rtol=1e-9)
+
+
+def test_precisions_are_as_before_where_the_covariance_cannot_be_factored(monkeypatch):
+    def fail(*_):
+        raise np.linalg.LinAlgError
+
+    X, y, _ = table(9, 3)
+    cells, rng, prior = two_parts(X, y), np.random.default_rng(0), Prior(1.5, None, None)
+    state = cells.start(prior, rng)
+    state.precisions[4] = 1e-13
+    chain, before = AdditiveChain(cells, prior, state, None, rng), state.precisions.copy()
+    covariance = chain._covariance(np.array([2, 4]))
+    monkeypatch.setattr("skbayesnn.stable.additive.chain.move_precisions", to_one)
+    monkeypatch.setattr(chain, "_covariance", fail)
+    assert chain._move_precisions(covariance) is covariance
+    np.testing.assert_array_equal(state.precisions, before)
