@@ -50,8 +50,8 @@ _JITTER = 1e-10
 _LOG_BOUND = 9.0
 _LOG_VARIANCE_BOUNDS = (-12.0, 9.0)
 # The search for all parameters ends short of the maximum. If it remembers all steps, it comes
-# closer, and new rows are predicted worse (mean CRPS of nine splits: yacht 0.0900 and 0.0930, boston
-# 1.257 and 1.272; benchmarks/LOG.md, 2026-11-28).
+# closer, and new rows are predicted worse (mean CRPS of nine splits: yacht 0.0900 and 0.0930,
+# boston 1.257 and 1.272; benchmarks/LOG.md, 2026-11-28).
 _SHORT_SEARCH = {"max_iter": 50, "maxcor": 10}
 _MAX_SLOPE = 20.0
 # Initial roughness of the search; at zero, the search would run along an edge.
