@@ -37,6 +37,8 @@ LITTLE_NOISE, MOST_LOSS = 0.01, 1.0
 nats a row by which the log evidence of a good one may be below that of the best."""
 JUDGING, JUDGES = 0.2, 2000
 """Part of the rows that judge a process without hidden layers."""
+SEARCHES = 3
+"""How many searches for settings its predictions are averaged over."""
 MOST_FREEDOM = 20
 """Degrees of freedom at most where they are not given: of a hundred inputs few matter."""
 
@@ -264,7 +266,8 @@ class Model(Predictions):
         known = self.own_mixtures(X[other], *(part[None, None, other] for part in moments))
         y = self.scales.y_offset + self.scales.y_scale * Y
         smooth = bool(self.found[-1] < NEXT_TO_NO_NOISE)
-        beside = ProcessBeside(X, y, weights, rows, other, known, generator, smooth, workers)
+        judged = X, y, weights, rows, other, known
+        beside = ProcessBeside(*judged, generator, smooth, workers, SEARCHES)
         ProcessBeside.agree([beside])
         self.beside = beside if beside.part() else None
 

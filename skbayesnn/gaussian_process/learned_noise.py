@@ -123,7 +123,7 @@ class _Rows:
         return design, shape.floor, student_variances(shape.degrees), surprise
 
     def learn(self, shape):
-        """The best slopes, a, b and κ, which is looked for from where it is."""
+        """The best slopes, a, b and κ, which is looked for on both sides of where it is."""
         tried = {}
 
         def at(place, begin):
@@ -132,14 +132,15 @@ class _Rows:
                 tried[place] = self.fitted(known)
             return tried[place][1]
 
-        place = DEGREES.index(shape.degrees)
-        at(place, shape)
+        start = DEGREES.index(shape.degrees)
+        at(start, shape)
         for step in (1, -1):
+            place = start
             while 0 <= place + step < len(DEGREES) and (
                 at(place + step, tried[place][0]) < tried[place][1]
             ):
                 place += step
-        return tried[place][0]
+        return min(tried.values(), key=lambda each: each[1])[0]
 
     def left_out(self, shape):
         """Log densities of all rows by laws that were learned without theirs; κ is not."""

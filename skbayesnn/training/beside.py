@@ -136,6 +136,9 @@ class ProcessBeside:
         Whether there are processes for smooth functions.
     workers : skbayesnn.numerics.workers.Workers, optional
         Threads that share out the work of those that are given the nearest rows.
+    n_searches : int, default=1
+        How many searches for the settings of these are pooled. Where networks are pooled, each has
+        a search of its own.
 
     Attributes
     ----------
@@ -153,12 +156,13 @@ class ProcessBeside:
     """
 
     def __init__(
-        self, X, targets, weights, rows, other, known, generator, smooth=True, workers=ALONE
-    ):
+        self, X, targets, weights, rows, other, known, generator,
+        smooth=True, workers=ALONE, n_searches=1,
+    ):  # fmt: skip
         self.few = None
         if smooth and counted(weights) < FEW_ROWS:
             self.few = _Few(X, targets, weights, other, int(generator.integers(2**32)))
-        kinds = [partial(neighbour_processes, workers=workers)]
+        kinds = [partial(neighbour_processes, workers=workers, n_searches=n_searches)]
         kinds = [processes, *kinds] if smooth else kinds
         self.taken, self.candidates = [[] for _ in known], [[] for _ in known]
         self.known = [None] * len(known)

@@ -19,6 +19,7 @@ from skbayesnn.gaussian_process.neighbours import (
     search,
 )
 from skbayesnn.numerics.workers import ALONE
+from skbayesnn.predictive import linear_pool
 from skbayesnn.training.normal_scores import unchanged
 from skbayesnn.training.process import FittedProcess
 from skbayesnn.training.rows import MOST_COPIES, has_few_values
@@ -219,7 +220,58 @@ class NeighbourProcess(NearFunction):
         return np.column_stack([X, np.log(variances + LEAST_VARIANCE)]) if self.many_rows else X
 
 
-def neighbour_processes(X, targets, weights, generator, scaling=unchanged, workers=ALONE):
+class PooledSearches:
+    """Processes with the settings that several searches found, pooled with equal weights.
+
+    Searches begin with other rows, and end at other maxima.
+
+    Parameters
+    ----------
+    processes : list of NeighbourProcess
+        Of the same rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, size=(100, 1))
+    >>> rows = X, X[:, 0] ** 2, np.ones(100)
+    >>> pool = PooledSearches([NeighbourProcess(*rows, rng) for _ in range(2)])
+    >>> pool(np.array([[0.5]])).mean().round(2)
+    array([0.25])
+    """
+
+    def __init__(self, processes):
+        self.processes = processes
+
+    @property
+    def without_noise(self):
+        """Whether the targets are a function of the inputs, as far as all of them tell."""
+        return all(each.without_noise for each in self.processes)
+
+    def give(self, X, targets, weights, generator):
+        """Condition all on these rows, see :meth:`NearFunction.give`."""
+        for each in self.processes:
+            each.give(X, targets, weights, generator)
+
+    def __call__(self, X):
+        """Predictive distribution of the targets at these inputs, (m, n_inputs)."""
+        laws = [each(X) for each in self.processes]
+        return linear_pool(laws, np.full(len(laws), 1.0 / len(laws)))
+
+    def draws(self, X, n, generator):
+        """Functions given the rows, plus noise; each is one of any of the processes, (m, n)."""
+        which, draws = generator.integers(len(self.processes), size=n), np.empty((len(X), n))
+        for i, each in enumerate(self.processes):
+            own = which == i
+            if own.any():
+                draws[:, own] = each.draws(X, int(own.sum()), generator)
+        return draws
+
+
+def neighbour_processes(
+    X, targets, weights, generator, scaling=unchanged, workers=ALONE, n_searches=1
+):
     """The process as a list, as :func:`skbayesnn.training.process.processes` gives others.
 
     Parameters
@@ -230,12 +282,18 @@ def neighbour_processes(X, targets, weights, generator, scaling=unchanged, worke
     generator : numpy.random.Generator
     scaling : callable, optional
     workers : skbayesnn.numerics.workers.Workers, optional
+    n_searches : int, default=1
+        How many searches for its settings are pooled, with fewer than ``OFTEN`` rows.
 
     Returns
     -------
-    processes : list of NeighbourProcess
+    processes : list of NeighbourProcess or PooledSearches
         None of fewer than ``LEAST_ROWS`` rows.
     """
     if len(X) < LEAST_ROWS:
         return []
-    return [NeighbourProcess(X, targets, weights, generator, scaling, workers)]
+    found = [
+        NeighbourProcess(X, targets, weights, generator, scaling, workers)
+        for _ in range(n_searches if len(X) < OFTEN else 1)
+    ]
+    return found if len(found) == 1 else [PooledSearches(found)]

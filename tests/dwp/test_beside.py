@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skbayesnn import DeepWishartRegressor
-from skbayesnn.training.neighbour_process import NeighbourProcess
+from skbayesnn.training.neighbour_process import PooledSearches
 
 
 def smooth(X):
@@ -63,7 +63,7 @@ def test_with_noise_only_the_process_of_near_rows_takes_part():
     y = np.floor(8 * X[:, 0]) % 2 + 0.05 * rng.normal(size=300)
     model = DeepWishartRegressor(max_iter=5, random_state=0).fit(X, y)
     (taken,) = model._model.beside.taken[0]
-    assert isinstance(taken.process, NeighbourProcess)
+    assert isinstance(taken.process, PooledSearches)
     assert model.gaussian_process_weight_ == taken.part > 0.5
 
 

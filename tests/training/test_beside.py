@@ -132,7 +132,7 @@ def beside(X, y, network, rng, n_held=100):
 @pytest.fixture
 def smooth_only(monkeypatch):
     """Without the process that is given the nearest rows."""
-    monkeypatch.setattr(module, "neighbour_processes", lambda *_, workers: [])
+    monkeypatch.setattr(module, "neighbour_processes", lambda *_, **__: [])
 
 
 def test_the_better_one_has_the_larger_part(rng):

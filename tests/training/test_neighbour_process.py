@@ -176,6 +176,29 @@ def test_few_rows_have_none(rng):
     assert neighbour_processes(X[1:], y[1:], weights[1:], rng) == []
 
 
+def test_several_searches_are_pooled(rng, monkeypatch):
+    """The density is the mean of theirs, draws have this distribution, and all are given rows."""
+    X = rng.normal(size=(300, 2))
+    y, weights = np.abs(X[:, 0]) + 0.1 * rng.standard_t(3, size=300), np.ones(300)
+    rows = X[:250], y[:250], weights[:250]
+    (pool,) = neighbour_processes(*rows, rng, n_searches=3)
+    first, second, third = pool.processes
+    assert not np.array_equal(first.settings, second.settings)  # 200 of the rows begin a search
+    laws = [process(X[250:]) for process in (first, second, third)]
+    densities = [np.exp(law.logpdf(y[250:])) for law in laws]
+    law = pool(X[250:])
+    np.testing.assert_allclose(np.exp(law.logpdf(y[250:])), np.mean(densities, axis=0))
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(pool))(X[250:]).mean(), law.mean())
+    levels = law[:1].cdf(pool.draws(X[250:251], 3000, rng))
+    assert kstest(levels.ravel(), "uniform").pvalue > 1e-3
+    pool.give(X, y, weights, rng)
+    assert all(len(process.number) == 300 for process in pool.processes)
+    assert pool.without_noise is False
+    monkeypatch.setattr(module, "OFTEN", 250)
+    (alone,) = neighbour_processes(*rows, rng, n_searches=3)
+    assert isinstance(alone, NeighbourProcess)
+
+
 @pytest.mark.parametrize("kind", ["constant", "two values", "one distinct row", "many inputs"])
 def test_awkward_rows(kind):
     rng = np.random.default_rng(6)
