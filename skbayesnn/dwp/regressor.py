@@ -289,12 +289,13 @@ class DeepWishartRegressor(
     With hidden layers, one target, and at least 100 rows and two per input, a Gaussian process
     without hidden layers takes part in predictions, unless ``output="inducing"``. It has a Matérn
     covariance and is conditioned on the 80 nearest rows of each new one, so it follows rougher
-    functions, and knows all rows of a large table. If the start of training finds next to no noise
-    (less than 0.25 % of the standard deviation of the target), a second process has squared
-    exponential covariance: then what hidden layers gain can be less than what the noise of their
-    draws costs in precision, and with more than 1500 rows a sparse output costs even more. A fifth
-    of the rows, at most 2000, give all of them their weights; each of these rows is left out of the
-    output layer, but the hidden layers have seen it. None of this is in the paper.
+    functions, and knows all rows of a large table. With fewer than 10,000 rows, three searches for
+    its settings are pooled. If the start of training finds next to no noise (less than 0.25 % of
+    the standard deviation of the target), a second process has squared exponential covariance: then
+    what hidden layers gain can be less than what the noise of their draws costs in precision, and
+    with more than 1500 rows a sparse output costs even more. A fifth of the rows, at most 2000,
+    give all of them their weights; each of these rows is left out of the output layer, but the
+    hidden layers have seen it. None of this is in the paper.
 
     Where intervals fail on synthetic tables of a few hundred rows: up to half a range outside the
     rows, 90 % intervals covered 0.62, 0.68 and 0.85 on three of nine tables, in one of which the
