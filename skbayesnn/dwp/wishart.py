@@ -242,7 +242,8 @@ def divergence(parameters, freedom):
     out["log_square"] = half + d_v * t_var[j, j] - 0.5 - 0.5 * prior_power
     d_log_ratio = shape * (digamma(shape + 0.5) - digamma(shape)) - 0.5
     d_log_shape = (d_t * t_mean[j, j] - 2 * d_v * square * ratio**2) * d_log_ratio
-    d_log_shape += shape * ((shape - 0.5) * polygamma(1, shape) - 1.0) + 0.5
-    d_log_shape -= 0.5 * prior_power * (shape * polygamma(1, shape) - 1.0)
+    trigamma = polygamma(1, shape)
+    d_log_shape += shape * ((shape - 0.5) * trigamma - 1.0) + 0.5
+    d_log_shape -= 0.5 * prior_power * (shape * trigamma - 1.0)
     out["log_shape"] = d_log_shape
     return float(value), out

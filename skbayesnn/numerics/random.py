@@ -1,6 +1,7 @@
 """From scikit-learn's ``random_state`` to one generator a chain, and what is drawn by it."""
 
 from functools import cache
+from math import prod
 
 import numpy as np
 from scipy.special import ndtri
@@ -61,7 +62,7 @@ def quick_normals(generator, shape):
     -------
     normals : ndarray of float32
     """
-    size = int(np.prod(shape))
+    size = prod(shape)
     bits = generator.bit_generator.random_raw(-(-size // 4)).view(np.uint16)[:size]
     # Every index is in the table; "clip" spares the check.
     return _normal_table().take(bits, mode="clip").reshape(shape)
