@@ -37,7 +37,7 @@ LITTLE_NOISE, MOST_LOSS = 0.01, 1.0
 nats a row by which the log evidence of a good one may be below that of the best."""
 JUDGING, JUDGES = 0.2, 2000
 """Part of the rows that judge a process without hidden layers."""
-SEARCHES = 3
+SEARCHES = 2
 """How many searches for settings its predictions are averaged over."""
 MOST_FREEDOM = 20
 """Degrees of freedom at most where they are not given: of a hundred inputs few matter."""

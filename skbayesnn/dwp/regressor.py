@@ -289,7 +289,7 @@ class DeepWishartRegressor(
     With hidden layers, one target, and at least 100 rows and two per input, a Gaussian process
     without hidden layers takes part in predictions, unless ``output="inducing"``. It has a Matérn
     covariance and is conditioned on the 80 nearest rows of each new one, so it follows rougher
-    functions, and knows all rows of a large table. With fewer than 10,000 rows, three searches for
+    functions, and knows all rows of a large table. With fewer than 10,000 rows, two searches for
     its settings are pooled. If the start of training finds next to no noise (less than 0.25 % of
     the standard deviation of the target), a second process has squared exponential covariance: then
     what hidden layers gain can be less than what the noise of their draws costs in precision, and
