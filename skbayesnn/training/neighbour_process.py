@@ -283,7 +283,8 @@ def neighbour_processes(
     scaling : callable, optional
     workers : skbayesnn.numerics.workers.Workers, optional
     n_searches : int, default=1
-        How many searches for its settings are pooled, with fewer than ``OFTEN`` rows.
+        How many searches for its settings are pooled, if they differ: up to 200 rows they all begin
+        with the same ones. From ``OFTEN`` rows on there is one.
 
     Returns
     -------
@@ -292,8 +293,9 @@ def neighbour_processes(
     """
     if len(X) < LEAST_ROWS:
         return []
+    several = OF_FEW.race_rows < len(X) < OFTEN
     found = [
         NeighbourProcess(X, targets, weights, generator, scaling, workers)
-        for _ in range(n_searches if len(X) < OFTEN else 1)
+        for _ in range(n_searches if several else 1)
     ]
     return found if len(found) == 1 else [PooledSearches(found)]

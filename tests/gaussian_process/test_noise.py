@@ -9,6 +9,8 @@ from scipy.integrate import quad
 from scipy.optimize import check_grad
 
 from skbayesnn.gaussian_process.learned_noise import (
+    DEGREES,
+    _Rows,
     choose_law,
     loss_and_gradient,
 )
@@ -129,6 +131,17 @@ def test_scale_and_degrees_of_freedom_are_found():
     error = np.log(law.variances(X, means)) - truth
     assert np.abs(error.mean()) < 0.2
     assert error.std() < 0.25
+
+
+def test_degrees_of_freedom_are_looked_for_on_both_sides(monkeypatch):
+    """The profile has a valley on either side of where the search begins, and one is deeper."""
+    rows = _Rows(*table(100, lambda rng, X, f: rng.standard_t(4, 100)), 0.0)
+    start = rows.begin(True, np.inf)
+    for best in (3.0, 10.0):
+        losses = dict.fromkeys(DEGREES, 9.0) | {2.5: 7.0, 3.0: 4.0, 4.0: 5.0, 5.0: 6.0}
+        losses |= {7.0: 5.0, 10.0: 4.0, best: 1.0}
+        monkeypatch.setattr(rows, "fitted", lambda shape, of=losses: (shape, of[shape.degrees]))
+        assert rows.learn(start).degrees == best
 
 
 def test_skewness_is_found():

@@ -194,9 +194,20 @@ def test_several_searches_are_pooled(rng, monkeypatch):
     pool.give(X, y, weights, rng)
     assert all(len(process.number) == 300 for process in pool.processes)
     assert pool.without_noise is False
+    few = [part[: module.OF_FEW.race_rows] for part in rows]
+    (alone,) = neighbour_processes(*few, rng, n_searches=3)
+    assert isinstance(alone, NeighbourProcess)
     monkeypatch.setattr(module, "OFTEN", 250)
     (alone,) = neighbour_processes(*rows, rng, n_searches=3)
     assert isinstance(alone, NeighbourProcess)
+
+
+def test_searches_of_few_rows_do_not_differ(rng):
+    """So that one is enough: all begin with the same rows."""
+    n = module.OF_FEW.race_rows
+    X = rng.normal(size=(n, 2))
+    y = np.abs(X[:, 0]) + 0.1 * rng.normal(size=n)
+    np.testing.assert_array_equal(fitted(X, y, seed=1).settings, fitted(X, y, seed=2).settings)
 
 
 @pytest.mark.parametrize("kind", ["constant", "two values", "one distinct row", "many inputs"])
