@@ -10,6 +10,7 @@ from scipy.linalg import LinAlgError, blas, lapack
 
 from skbayesnn.gaussian_process.factors import cholesky
 from skbayesnn.gaussian_process.kernels import squared_exponential
+from skbayesnn.numerics.scratch import scratch
 from skbayesnn.numerics.smooth_minimum import minimise_smooth
 
 LOG_2PI = np.log(2 * np.pi)
@@ -50,7 +51,8 @@ def evidence(features, Y, weights, log_height, log_noise):
     """
     n, n_targets = Y.shape
     repeats = weights.sum() - n
-    gram = squared_exponential(features, features, log_height)
+    gram = scratch("gram", n, n)
+    squared_exponential(features, features, log_height, out=gram)
     extended = np.column_stack([features, np.ones(n)])
     loss = 0.5 * n_targets * (weights.sum() * LOG_2PI + np.log(weights).sum())
     inverses, moved, n_failures = None, 0.0, 0
@@ -63,7 +65,7 @@ def evidence(features, Y, weights, log_height, log_noise):
         noise = own + added
         variances = noise / weights
         # Symmetric: its transpose has the order that LAPACK wants, which is quick to copy.
-        factor, _, failures = cholesky(gram.T, 0.0, variances)
+        factor, _, failures = cholesky(gram.T, 0.0, variances, scratch("factor", n, n).T)
         n_failures += failures
         solved, _ = lapack.dpotrs(factor, Y[:, targets], lower=1)
         loss += 0.5 * (np.vdot(solved, Y[:, targets]) + targets.size * repeats * np.log(noise))
@@ -76,7 +78,10 @@ def evidence(features, Y, weights, log_height, log_noise):
         for w in solved.T:
             moved = moved - w[:, None] * (gram @ (w[:, None] * extended))
         half *= targets.size
-        inverses = half if inverses is None else inverses + half
+        if inverses is None:
+            inverses = half if len(firsts) == 1 else half.copy()
+        else:
+            inverses += half
     # The gradient in the Gram matrix K is ½ (C⁻¹ − w w'); its products with K by elements are
     # never formed as full matrices.
     inverses *= gram.T

@@ -16,7 +16,7 @@ MAX_JITTER = 1e-2
 """Largest jitter, as a part of the mean diagonal, before a factorisation is given up."""
 
 
-def cholesky(matrix, jitter, diagonal=None):
+def cholesky(matrix, jitter, diagonal=None, out=None):
     """Lower Cholesky factor of ``matrix + jitter·I``; the jitter grows until there is one.
 
     Parameters
@@ -28,6 +28,8 @@ def cholesky(matrix, jitter, diagonal=None):
         it by ten, up to 0.01.
     diagonal : ndarray of shape (n,), optional
         Added to the diagonal of the matrix, which spares the caller a copy of it.
+    out : ndarray of shape (n, n), optional
+        In Fortran order: becomes the factor.
 
     Returns
     -------
@@ -59,7 +61,11 @@ def cholesky(matrix, jitter, diagonal=None):
         raise LinAlgError("A covariance matrix is not finite.")
     n_failures = 0
     while True:
-        work = matrix.copy(order="F")
+        if out is None:
+            work = matrix.copy(order="F")
+        else:
+            work = out
+            work[...] = matrix
         work.ravel(order="K")[:: len(matrix) + 1] += diagonal + jitter * scale
         factor, info = lapack.dpotrf(work, lower=1, clean=1, overwrite_a=1)
         if info == 0 and np.isfinite(factor[-1, -1]):

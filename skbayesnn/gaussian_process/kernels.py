@@ -32,7 +32,7 @@ def extended(features, constant):
     return out
 
 
-def squared_exponential(left, right, log_height):
+def squared_exponential(left, right, log_height, out=None):
     """Gram matrix ``exp(log_height − ½ |left_i − right_j|²)``.
 
     Parameters
@@ -40,6 +40,8 @@ def squared_exponential(left, right, log_height):
     left, right : ndarray of shapes (m, k) and (n, k)
         Features in units of the length scale.
     log_height : float
+    out : ndarray of shape (m, n), optional
+        C-contiguous: becomes the Gram matrix.
 
     Returns
     -------
@@ -53,7 +55,7 @@ def squared_exponential(left, right, log_height):
     """
     a, b = extended(left, log_height), extended(right, 0.0)
     b[:, [-2, -1]] = b[:, [-1, -2]]
-    gram = a @ b.T
+    gram = np.matmul(a, b.T, out=out)
     # The cap: rounding must not give a correlation above one.
     capped_exp(gram, float(log_height))
     return gram
