@@ -37,6 +37,7 @@ from scipy.stats import rankdata
 from sklearn.base import clone
 from uci import SETS, load
 
+import skbayesnn
 from skbayesnn import (
     DeepWishartRegressor,
     EnsembleRegressor,
@@ -120,8 +121,13 @@ def scores(folder, name, model, split):
 
 
 def version():
-    """The commit of this folder, with a plus where files have changed since."""
-    folder = Path(__file__).parent
+    """The commit of the package that is imported, with a plus where files have changed since.
+
+    If that is not the package beside this script, its release.
+    """
+    folder = Path(__file__).resolve().parent
+    if Path(skbayesnn.__file__).resolve().parents[1] != folder.parent:
+        return f"release {skbayesnn.__version__}"
 
     def git(*words):
         return subprocess.run(
