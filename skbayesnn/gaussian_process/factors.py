@@ -29,7 +29,7 @@ def cholesky(matrix, jitter, diagonal=None, out=None):
     diagonal : ndarray of shape (n,), optional
         Added to the diagonal of the matrix, which spares the caller a copy of it.
     out : ndarray of shape (n, n), optional
-        In Fortran order: becomes the factor.
+        Overwritten with the factor; in Fortran order.
 
     Returns
     -------

@@ -41,7 +41,7 @@ def squared_exponential(left, right, log_height, out=None):
         Features in units of the length scale.
     log_height : float
     out : ndarray of shape (m, n), optional
-        C-contiguous: becomes the Gram matrix.
+        Overwritten with the Gram matrix; C-contiguous.
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""Large arrays that are used again: the system would have to clear the pages of new ones.
+"""Large arrays that are used again.
 
-An array of some megabytes comes from the operating system and goes back to it, so each new one
-costs about as much as a few passes over its numbers.
+An array of some megabytes comes from the operating system, which clears its pages, and goes back to
+it. Each new one therefore costs about as much as a few passes over its elements.
 """
 
 import threading
@@ -21,13 +21,15 @@ _kept = _Kept()
 
 
 def scratch(name, n_rows, n_columns):
-    """An array to work in, which holds anything.
+    """An array with arbitrary contents, to be overwritten.
+
+    In each thread, calls with the same name and sizes return the same array, unless it is very
+    large. The caller must therefore not return it, nor any view of it.
 
     Parameters
     ----------
     name : str
-        Of its use. The array is the same as that of the last call with this name and these sizes in
-        this thread: whoever asks for it must be done with it before anybody can ask again.
+        What the array is used for.
     n_rows, n_columns : int
 
     Returns
