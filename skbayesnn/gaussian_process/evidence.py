@@ -51,11 +51,10 @@ def evidence(features, Y, weights, log_height, log_noise):
     """
     n, n_targets = Y.shape
     repeats = weights.sum() - n
-    gram = scratch("gram", n, n)
-    squared_exponential(features, features, log_height, out=gram)
+    gram = squared_exponential(features, features, log_height, out=scratch("gram", (n, n)))
     extended = np.column_stack([features, np.ones(n)])
     loss = 0.5 * n_targets * (weights.sum() * LOG_2PI + np.log(weights).sum())
-    inverses, moved, n_failures = None, 0.0, 0
+    moved, n_failures = 0.0, 0
     added, d_log_height = JITTER * np.exp(log_height), 0.0
     d_log_noise = np.empty(n_targets)
     # Targets of equal noise share a factor. Few large arrays: new ones cost as much as the sums.
@@ -65,7 +64,7 @@ def evidence(features, Y, weights, log_height, log_noise):
         noise = own + added
         variances = noise / weights
         # Symmetric: its transpose has the order that LAPACK wants, which is quick to copy.
-        factor, _, failures = cholesky(gram.T, 0.0, variances, scratch("factor", n, n).T)
+        factor, _, failures = cholesky(gram.T, 0.0, variances, scratch("factor", (n, n)).T)
         n_failures += failures
         solved, _ = lapack.dpotrs(factor, Y[:, targets], lower=1)
         loss += 0.5 * (np.vdot(solved, Y[:, targets]) + targets.size * repeats * np.log(noise))
@@ -77,15 +76,12 @@ def evidence(features, Y, weights, log_height, log_noise):
         d_log_height += d_log.sum() * added / noise
         for w in solved.T:
             moved = moved - w[:, None] * (gram @ (w[:, None] * extended))
+        # The gradient in the Gram matrix K is ½ (C⁻¹ − w w'); its products with K by elements are
+        # never formed as full matrices.
         half *= targets.size
-        if inverses is None:
-            inverses = half if len(firsts) == 1 else half.copy()
-        else:
-            inverses += half
-    # The gradient in the Gram matrix K is ½ (C⁻¹ − w w'); its products with K by elements are
-    # never formed as full matrices.
-    inverses *= gram.T
-    moved = 0.5 * (moved + blas.dsymm(1.0, inverses, extended, lower=1))
+        half *= gram.T
+        moved = moved + blas.dsymm(1.0, half, extended, lower=1)
+    moved *= 0.5
     d_features = 2.0 * (moved[:, :-1] - moved[:, -1:] * features)
     d_log_height += moved[:, -1].sum()
     return loss, d_features, d_log_height, d_log_noise, n_failures

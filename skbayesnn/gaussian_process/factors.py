@@ -60,12 +60,9 @@ def cholesky(matrix, jitter, diagonal=None, out=None):
     if not np.isfinite(scale):
         raise LinAlgError("A covariance matrix is not finite.")
     n_failures = 0
+    work = np.empty_like(matrix, order="F") if out is None else out
     while True:
-        if out is None:
-            work = matrix.copy(order="F")
-        else:
-            work = out
-            work[...] = matrix
+        work[...] = matrix
         work.ravel(order="K")[:: len(matrix) + 1] += diagonal + jitter * scale
         factor, info = lapack.dpotrf(work, lower=1, clean=1, overwrite_a=1)
         if info == 0 and np.isfinite(factor[-1, -1]):

@@ -30,6 +30,7 @@ from math import prod
 import numpy as np
 
 from skbayesnn.numerics.random import normals_like
+from skbayesnn.numerics.scratch import kept
 from skbayesnn.sip.drawn_layers import (
     bias_unit,
     bias_unit_adjoint,
@@ -78,13 +79,8 @@ class Prior:
         self._buffers, self.kept = {}, None
 
     def buffer(self, name, shape, dtype):
-        """An array to be overwritten, kept from step to step: fresh pages cost more than
-        the arithmetic on them.
-        """
-        array = self._buffers.get(name)
-        if array is None or array.shape != shape or array.dtype != dtype:
-            array = self._buffers[name] = np.empty(shape, dtype)
-        return array
+        """An array to be overwritten, kept from step to step."""
+        return kept(self._buffers, name, shape, dtype)
 
     def draw_noise(self, generator, n, dtype=np.float32):
         """Noise of ``n`` networks or functions, (n, n_noise); float64 is exact and slow."""

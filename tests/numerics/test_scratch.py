@@ -11,16 +11,16 @@ from skbayesnn.numerics.scratch import scratch
 
 
 def test_an_array_is_kept_for_its_name_and_size():
-    first = scratch("a test", 3, 4)
+    first = scratch("a test", (3, 4))
     assert first.shape == (3, 4)
-    assert scratch("a test", 3, 4) is first
-    assert scratch("another test", 3, 4) is not first
-    assert scratch("a test", 4, 3) is not first
+    assert scratch("a test", (3, 4)) is first
+    assert scratch("another test", (3, 4)) is not first
+    assert scratch("a test", (4, 3)) is not first
 
 
 def test_threads_do_not_share_arrays():
-    own, others = scratch("a test", 3, 4), []
-    thread = threading.Thread(target=lambda: others.append(scratch("a test", 3, 4)))
+    own, others = scratch("a test", (3, 4)), []
+    thread = threading.Thread(target=lambda: others.append(scratch("a test", (3, 4))))
     thread.start()
     thread.join()
     assert not np.shares_memory(own, others[0])
@@ -28,7 +28,7 @@ def test_threads_do_not_share_arrays():
 
 def test_large_arrays_are_not_kept(monkeypatch):
     monkeypatch.setattr(module, "_MOST_KEPT", 11)
-    assert scratch("a large one", 3, 4) is not scratch("a large one", 3, 4)
+    assert scratch("a large one", (3, 4)) is not scratch("a large one", (3, 4))
 
 
 @pytest.mark.parametrize("log_noise", [[-1.0, -1.0], [-1.0, -2.0]])
@@ -40,7 +40,7 @@ def test_evidence_does_not_depend_on_what_the_arrays_hold(log_noise):
     before = evidence(X, *given)
     kept = [np.copy(part) for part in before]
     for name in ("gram", "factor"):
-        scratch(name, 20, 20)[:] = np.nan
+        scratch(name, (20, 20))[:] = np.nan
     again = evidence(X, *given)
     evidence(2.0 * X, *given)
     for part, old, new in zip(before, kept, again, strict=True):
