@@ -210,8 +210,6 @@ class ExactInference(Inference):
 class SparseInference(ExactInference):
     """Training with a sparse output: new summarising rows in each step, and large batches."""
 
-    rate = 2.0
-
     def loss_and_gradient(self, rows):
         return self._collapsed(rows)
 

@@ -101,10 +101,10 @@ class RowSums:
         return RowSums(*(getattr(self, name) + getattr(other, name) for name in names))
 
 
-def condition(left, log_height, jitter=JITTER):
+def condition(left, log_height):
     """Compute a :class:`Conditional`."""
     gram = squared_exponential(left, left, log_height)
-    factor, added, n_failures = cholesky(gram, jitter)
+    factor, added, n_failures = cholesky(gram, JITTER)
     height = np.exp(log_height)
     return Conditional(left, log_height, height, added, gram, factor, inverse(factor), n_failures)
 

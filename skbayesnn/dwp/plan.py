@@ -64,7 +64,7 @@ _FIRST = replace(_BATCHES, n_steps=5_000)
 _EXACT = replace(_WHOLE, least_epochs=1)
 _EXACT_STEPS, _EXACT_LAYER_STEPS = 250, 100
 # Classes have pseudo-observations in closed form, so steps are few and batches are large.
-_CLASSES = replace(_BATCHES, batch_size=1000, least_epochs=20)
+_CLASSES = replace(_BATCHES, batch_size=1000)
 _CLASS_STEPS = 200
 # Steps with summarising rows, in total and per hidden layer, and the largest number of rows per
 # step.

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg import blas
 
 from skbayesnn.dwp.layers import JITTER
-from skbayesnn.gaussian_process.factors import cholesky, inverse
+from skbayesnn.gaussian_process.factors import cholesky, inverse, symmetric
 
 RIDGE = 1e-3
 """Precision of directions about which no row is informative, as a fraction of the mean curvature of
@@ -78,8 +78,7 @@ class Sites:
         part : float
         """
         for t, curvature in enumerate(self.curvature):
-            new = np.triu(self.precision[t])
-            new = new + np.triu(new, 1).T
+            new = symmetric(np.triu(self.precision[t]))
             mean_curvature = max(curvature / self.n_rows, 1e-6)
             new.ravel()[:: len(new) + 1] += RIDGE * mean_curvature
             old = np.tril(parameters["root"][t])

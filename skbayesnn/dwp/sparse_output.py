@@ -15,6 +15,9 @@ from skbayesnn.gaussian_process.factors import cholesky, inverse, warn_of_jitter
 from skbayesnn.gaussian_process.kernels import squared_exponential
 from skbayesnn.numerics.workers import ALONE
 
+NOISE_DRAWS = 3
+"""Number of draws by which the noise variances are chosen after training."""
+
 
 class SparseOutput(RowsOutput):
     """All training rows, summarised by some of them (the variational posterior of Titsias, 2009).
@@ -87,18 +90,17 @@ class SparseOutput(RowsOutput):
         values, vectors = np.linalg.eigh(products)
         return some, inv, np.maximum(values, 0), vectors, vectors.T @ totals, max(rest, 0)
 
-    def best_noise(self, n_draws=3, workers=ALONE):
+    def best_noise(self, workers=ALONE):
         """Log noise variances that maximise the lower bound, for given draws and points.
 
         For each draw, the log evidence of the rows is at least
 
             log N(Y; 0, K_nm K⁻¹ K_mn + σ² I) − tr(K_nn − K_nm K⁻¹ K_mn) / 2σ².
 
-        The mean over draws is maximised for each target.
+        The mean over the first draws is maximised for each target.
 
         Parameters
         ----------
-        n_draws : int, default=3
         workers : Workers, default=ALONE
             Threads that share the draws.
 
@@ -111,7 +113,7 @@ class SparseOutput(RowsOutput):
         def draw(d):
             return self._decompose(self._features(d, parameters), parameters)
 
-        parts = workers.map(draw, min(n_draws, self.n_draws))
+        parts = workers.map(draw, min(NOISE_DRAWS, self.n_draws))
         squares, n = self.weights @ self.Y**2, self.weights.sum()
         out = parameters["log_noise"].copy()
         for t in range(len(out)):

@@ -11,7 +11,7 @@ from skbayesnn.gaussian_process.factors import warn_of_jitter
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.numerics.workers import Workers
-from skbayesnn.training.loop import train
+from skbayesnn.training.loop import pass_once
 from skbayesnn.training.rows import number_of_rows, regression_rows
 
 
@@ -47,6 +47,8 @@ class Streaming:
         ------
         ValueError
             If the number of targets differs from that of the first call.
+        FloatingPointError
+            If the steps diverged; the estimator is then as it was before the call.
         """
         self._check_parameters()
         first = not hasattr(self, "_model")
@@ -78,15 +80,14 @@ class Streaming:
         if self._adam is not None:
             inference.adam = copy.deepcopy(self._adam)
         with Workers(self.n_jobs) as inference.workers:
-            record = train(
+            loss = pass_once(
                 inference,
-                n_epochs=1,
                 learning_rate=self.learning_rate,
                 generator=self._model.generator,
                 batch_size=settings.batch_size,
-                schedule="constant",
             )
         self._adam = inference.adam
-        self._record(record)
+        self.loss_curve_ = [*self.loss_curve_, loss]
+        self.n_iter_ += 1
         self._publish()
         warn_of_jitter(inference.n_failures)

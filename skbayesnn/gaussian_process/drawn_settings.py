@@ -189,5 +189,5 @@ def merged(X, Y, weights):
     steps = np.exp2(np.floor(np.log2(np.where(spans > 0, spans, 1.0))) - _BITS)
     rows = np.where(spans > 0, np.round(rows / steps) * steps, rows) + 0.0  # no negative zeros
     rows, which = np.unique(rows, axis=0, return_inverse=True)
-    p, which = X.shape[1], which.ravel()
+    p = X.shape[1]
     return rows[:, :p].copy(), rows[:, p:].copy(), np.bincount(which, weights), which

@@ -95,6 +95,13 @@ def inverse(factor):
     return out
 
 
+def symmetric(triangle):
+    """The symmetric matrix of a lower or an upper triangle; the other one is zero."""
+    whole = triangle + triangle.T
+    whole.flat[:: len(whole) + 1] *= 0.5
+    return whole
+
+
 def cholesky_adjoint(factor, inverse_factor, d_factor):
     """Gradient in a symmetric matrix from that in its Cholesky factor (Murray, 2016).
 

@@ -22,7 +22,7 @@ from scipy.linalg import blas, lapack
 from scipy.special import log_expit, log_softmax
 from scipy.stats import norm, qmc
 
-from skbayesnn.gaussian_process.factors import cholesky
+from skbayesnn.gaussian_process.factors import cholesky, symmetric
 
 MOST_STEPS, TOLERANCE, LEAST_SIZE = 200, 1e-10, 1e-6
 """Of the search of the mode: steps, how much the log posterior rises in the last, and the least
@@ -170,7 +170,8 @@ class Laplace:
         if self.two:
             slopes, halves = d * (1.0 - 2.0 * p) * left, None
         else:
-            halves = [lapack.dtrtrs(self.factor, _full(each), lower=1)[0] for each in self.parts]
+            wholes = map(symmetric, self.parts)
+            halves = [lapack.dtrtrs(self.factor, whole, lower=1)[0] for whole in wholes]
             root = lapack.dtrtri(self.factor, lower=1)[0]
             shared = np.array([root - half / own for half, own in zip(halves, d, strict=True)])
             h = left + np.einsum("cij,cij->cj", shared, shared)
@@ -183,7 +184,7 @@ class Laplace:
             out -= 0.5 * part
             if halves is not None:
                 out = blas.dsyrk(0.5, halves[i], beta=1.0, c=out, trans=1, lower=1, overwrite_c=1)
-        out = _full(out)
+        out = symmetric(out)
         both = self.solved + moved
         out += 0.5 * (both.T @ both - moved.T @ moved)
         return out
@@ -221,13 +222,6 @@ def _times(half, right):
     if right.ndim == 1:
         return blas.dsymv(1.0, half, right, lower=1)
     return blas.dsymm(1.0, half, right, lower=1)
-
-
-def _full(half):
-    """The symmetric matrix of this lower half."""
-    out = np.tril(half)
-    out += np.tril(half, -1).T
-    return out
 
 
 def class_draws(means, covariances):

@@ -96,7 +96,7 @@ class _Rows:
         self.data, self.n = (y - means, spreads, weights), len(y)
         # Equal rows stay together, and so the numbers of the groups do not depend on how many.
         rows = np.column_stack([X, y])
-        self.fold = np.unique(rows, axis=0, return_inverse=True)[1].ravel() % FOLDS
+        self.fold = np.unique(rows, axis=0, return_inverse=True)[1] % FOLDS
         # The mean at a row left out moves away from its target: of a constant function it says
         # nothing but how large the error is.
         spread = LEAST_SPREAD * np.sqrt(weights @ self.data[0] ** 2 / weights.sum())

@@ -143,7 +143,7 @@ class Blocks:
         # The gradient in K is a left' + left a', halved.
         left = ((by_v * v**2 + by_r * v * r)[:, None] * self.a) - (by_r * v)[:, None] * self.b
         by_noise = np.einsum("bi,bi,bi->", left, self.a, self.noise)
-        whole = by_v @ v + by_r @ r - by_r @ r
+        whole = by_v @ v  # with all of K scaled, r stays
         by_k = self.slopes * (left[:, :, None] * self.a[:, None])
         by_k = 0.5 * (by_k + by_k.transpose(0, 2, 1))
         spread = by_k.sum(axis=2)[:, :, None] * self.points - by_k @ self.points

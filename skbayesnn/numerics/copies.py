@@ -68,7 +68,7 @@ def find_copies(X, Y, weights):
         np.column_stack([X, targets]), axis=0, return_index=True, return_inverse=True
     )
     order = np.argsort(rows)  # as they come
-    merged = np.bincount(numbers.ravel(), weights)[order]
+    merged = np.bincount(numbers, weights)[order]
     rows, total = rows[order], merged.sum()
     unchanged = Copies(np.arange(len(X)), weights, 0.0)
     if not max(2.0, FEW_CELLS * total) <= len(rows) < total:

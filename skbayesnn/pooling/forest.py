@@ -189,14 +189,16 @@ class ForestDistributionRegressor(ProbabilisticRegressorMixin, RegressorMixin, B
         X = X[rows]
         y, self._y_far = clipped_targets(y[rows], weights)
         # Whatever the units: the grid, and squares that no float holds.
-        self._loc, self._scale = map(float, location_and_scale(y, "y"))
+        given = None if sample_weight is None else weights
+        self._loc, self._scale = map(float, location_and_scale(y, "y", given))
+        self._n_rows = float(weights.sum())
         y = (y - self._loc) / self._scale
         self.forest_ = RandomForestRegressor(
             self.n_estimators,
             min_samples_leaf=self.min_samples_leaf,
             n_jobs=self.n_jobs,
             random_state=rng.randint(2**31 - 1),
-        ).fit(X, y, sample_weight=None if sample_weight is None else weights)
+        ).fit(X, y, sample_weight=given)
         order = np.argsort(y, kind="stable")
         self._targets = y[order]
         drawn = [np.bincount(d, minlength=len(y)) for d in self.forest_.estimators_samples_]
@@ -218,7 +220,7 @@ class ForestDistributionRegressor(ProbabilisticRegressorMixin, RegressorMixin, B
         if not len(judges):
             return
         parts = _parts(self._weights(leaves[judges], unseen[:, judges].T), self._targets)
-        part, best = part_unseen(len(y)), -np.inf
+        part, best = part_unseen(self._n_rows), -np.inf
         of_unseen = np.log(part) + unseen_targets(len(judges), 0.0, 1.0).logpdf(y[judges])
         for exponent in EXPONENTS:
             for shrinkage in SHRINKAGES:
@@ -277,7 +279,7 @@ class ForestDistributionRegressor(ProbabilisticRegressorMixin, RegressorMixin, B
             chosen = self.shrinkage_, self.width_, self.exponent_
             means[block], variances[block] = _smoothed(*parts, *chosen)
         seen = PredictiveMixture(_ALIKE, means, variances)
-        law = with_unseen(seen, 0.0, 1.0, len(self._targets))
+        law = with_unseen(seen, 0.0, 1.0, self._n_rows)
         return self._y_far(law.scaled(self._loc, self._scale))
 
 

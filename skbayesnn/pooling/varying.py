@@ -131,7 +131,7 @@ class VaryingWeights:
         data = log_densities, inputs, rows
         # Equal rows are in the same fold, so that none is judged by its copies.
         _, place = np.unique(values, axis=0, return_inverse=True)
-        shares = softmax(cross_validated(start, *data, precisions, place.ravel()))
+        shares = softmax(cross_validated(start, *data, precisions, place))
         shares[shares < _LEAST_SHARE] = 0.0
         self.shares_ = shares / shares.sum()
         found, missing = [], 0.0

@@ -17,7 +17,7 @@ from skbayesnn.sip.prediction import Predictor
 from skbayesnn.sip.settings import CONSTRAINTS, PRIORS_IN_TURN, automatic
 from skbayesnn.training.beside import ProcessBeside
 from skbayesnn.training.effects import distance_units, input_effects
-from skbayesnn.training.loop import train
+from skbayesnn.training.loop import pass_once, train
 from skbayesnn.training.rows import copies, hold_out, number_of_rows
 from skbayesnn.training.settings import holds_out, training_settings
 from skbayesnn.training.unseen import Unseen
@@ -182,21 +182,19 @@ class SIPBase:
             start, self._generator, chance = spawn_generators(self.random_state, 3)
             self._start(X, y, weights, start, settings)
             self._unseen = Unseen(chance)
-        self._process = None  # it cannot take in a stream
-        inference, safe = self._inference, self._inference.state()
+        inference = self._inference
         inference.attach(
             self._scaled(X), self._scaled_target(y), weights,
             n_total=self.total_samples or self.n_samples_seen_ + weights.sum(),
         )  # fmt: skip
-        order = self._generator.permutation(len(y))
-        loss = inference.epoch(order, settings.batch_size, self.learning_rate)
-        inference.detach()
-        if not np.isfinite(loss):
-            inference.restore(safe)
-            raise FloatingPointError(
-                "A step on this batch was not finite; the model is unchanged. Scale the inputs "
-                "or lower 'learning_rate'."
-            )
+        try:
+            loss = pass_once(
+                inference, learning_rate=self.learning_rate, generator=self._generator,
+                batch_size=settings.batch_size,
+            )  # fmt: skip
+        finally:
+            inference.detach()
+        self._process = None  # it cannot take in a stream
         self.n_samples_seen_ = number_of_rows(self.n_samples_seen_ + weights.sum())
         self._remember(X, y, weights)
         self.loss_curve_ = [*self.loss_curve_, loss]

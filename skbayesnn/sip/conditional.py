@@ -15,32 +15,14 @@ prior moves u as well.
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtrs
 
+from skbayesnn.gaussian_process.factors import cholesky_adjoint, inverse
+
 # LAPACK itself: what SciPy checks around it takes several times as long for so small matrices.
 
 
 def solve(factor, b, trans=0):
     """L⁻¹b, or L'⁻¹b with ``trans=1``, for a lower triangular L with a positive diagonal."""
     return dtrtrs(factor, b, lower=1, trans=trans)[0]
-
-
-def cholesky_adjoint(factor, d_factor):
-    """Gradient in a symmetric matrix from that in its lower Cholesky factor.
-
-    Parameters
-    ----------
-    factor, d_factor : ndarray of shape (m, m)
-        What is above the diagonal of the second does not count.
-
-    Returns
-    -------
-    d_matrix : ndarray of shape (m, m)
-        Symmetric.
-    """
-    lower = np.tri(len(factor), dtype=bool)
-    inner = np.where(lower, factor.T @ np.where(lower, d_factor, 0.0), 0.0)
-    inner.flat[:: len(factor) + 1] *= 0.5
-    d_matrix = solve(factor, solve(factor, inner, trans=1).T, trans=1)
-    return 0.5 * (d_matrix + d_matrix.T)
 
 
 class FeatureConditional:
@@ -158,7 +140,7 @@ class FeatureConditional:
         d_half = w.T @ d_means
         d_half -= 2.0 * half * d_variances
         d_cross = solve(self.factor, d_half, trans=1)
-        d_k = cholesky_adjoint(self.factor, -d_cross @ half.T)
+        d_k = cholesky_adjoint(self.factor, inverse(self.factor), -d_cross @ half.T)
         n, dtype, features_z = len(features_x), features_x.dtype, self.features_z
         cross = d_cross.astype(dtype)
         d_features = np.empty((n + len(half), features_x.shape[1]), dtype)

@@ -24,6 +24,7 @@ divergence with noise is at most that of u itself.
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
 
+from skbayesnn.gaussian_process.factors import symmetric
 from skbayesnn.numerics.adam import Adam
 from skbayesnn.numerics.random import normals_like
 from skbayesnn.sip.leaky_network import LeakyNetwork
@@ -91,9 +92,7 @@ class Discriminator:
             if failed:
                 raise np.linalg.LinAlgError("A covariance is not positive definite.")
             log_determinant = 2.0 * np.log(factor.diagonal()).sum()
-            half = dpotri(factor)[0]  # its upper triangle, the other one is zero
-            precision = half + half.T
-            precision.flat[diagonal] *= 0.5
+            precision = symmetric(dpotri(factor)[0])
             self.gaussians.append((mean.copy(), covariance, precision, log_determinant))
 
     def gaussian_divergence(self, u_q):

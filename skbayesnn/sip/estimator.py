@@ -376,6 +376,7 @@ class SIPRegressor(
                 ProcessBeside.agree([self._process])
         return self
 
+    @whole_or_not_at_all
     @one_blas_thread
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -404,7 +405,7 @@ class SIPRegressor(
         InvalidParameterError
             If a constructor parameter is outside its range.
         FloatingPointError
-            If a step was not finite; the model is then as it was before the call.
+            If the steps diverged; the estimator is then as it was before the call.
         ValueError
             If the number of targets differs from that of the first call.
         """

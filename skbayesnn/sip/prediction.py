@@ -147,7 +147,6 @@ class Predictor:
         # Every pair of a noise variance and a scale once, and which of them a Gaussian has.
         pairs = np.stack([self.noise_variance[self.draws], self.factors])
         (own, factors), which = np.unique(pairs, axis=1, return_inverse=True)
-        which = which.ravel()  # numpy 2.0 gives it two dimensions
         shifts = np.sqrt(self.noise_variance[self.draws]) * self.offsets
         log_weights = np.log(self.weights)
         found = np.empty((len(noise), len(y)))

@@ -255,14 +255,14 @@ class BNNPrior(Prior):
         n, rows = len(noise), len(X)
         second = self._hidden(theta, X, noise)
         m_v, s_v, m_c, s_c = self._last(theta)
-        self.through_means = second @ m_v
-        mean, deviations = centred(self.through_means.astype(np.float64), n)
+        through_means = second @ m_v
+        mean, deviations = centred(through_means.astype(np.float64), n)
         features = self.buffer("features", (rows, n * (self.width + 1) + 1), second.dtype)
         units = features[:, : n * self.width].reshape(rows, n, self.width)
         np.multiply(second.transpose(1, 0, 2), s_v * s_v.dtype.type(1 / np.sqrt(n)), out=units)
         features[:, n * self.width : -1] = deviations.T
         features[:, -1] = s_c
-        self.kept = self._placed(theta, X), noise
+        self.kept = self._placed(theta, X), noise, through_means
         return mean + m_c, features
 
     def draws(self, theta, n_wanted, n_draws, generator):
@@ -277,7 +277,7 @@ class BNNPrior(Prior):
         noise = normals_like(generator, (n, -(-n_draws // n), self.width + 1), theta.dtype)
         _, s_v, m_c, s_c = self._last(theta)
         f = np.matmul(noise[:, :, :-1] * s_v, second.transpose(0, 2, 1))
-        f += self.through_means[:, None, -n_wanted:] + m_c
+        f += self.kept[-1][:, None, -n_wanted:] + m_c
         f += s_c * noise[:, :, -1:]
         return f.reshape(-1, n_wanted)[:n_draws]
 
@@ -298,7 +298,7 @@ class BNNPrior(Prior):
         -------
         d_X : ndarray of shape (n_wanted, n_inputs)
         """
-        X, noise = self.kept
+        X, noise, _ = self.kept
         n, dtype = len(noise), theta.dtype
         first, second = self._buffers["first"], self._buffers["second"]
         w_1, _, w_2, _ = self._views(self._buffers["weights"])

@@ -76,18 +76,18 @@ class SamplerPrior(Prior):
 
     def moments(self, theta, X, noise):
         """Mean and features, as :meth:`BNNPrior.moments`: those of the functions."""
-        self.drawn = self.functions(theta, X, noise)
-        self.kept = X, noise
-        mean, deviations = centred(self.drawn.astype(np.float64), len(noise) - 1.0)
+        drawn = self.functions(theta, X, noise)
+        self.kept = X, noise, drawn
+        mean, deviations = centred(drawn.astype(np.float64), len(noise) - 1.0)
         return mean, deviations.T
 
     def draws(self, theta, n_wanted, n_draws, generator):
         """The functions themselves, as :meth:`BNNPrior.draws`."""
-        return self.drawn[:n_draws, -n_wanted:]
+        return self.kept[-1][:n_draws, -n_wanted:]
 
     def adjoint(self, theta, d_mean, d_features, n_wanted, gradient):
         """Gradients, as :meth:`BNNPrior.adjoint`."""
-        X, noise = self.kept
+        X, noise, _ = self.kept
         d_f = centred_adjoint(d_mean, d_features.T, len(noise) - 1.0).astype(theta.dtype)
         w_1, _, _, w_2, _, v, _ = self._views(theta)
         d_w_1, d_u, d_b_1, d_w_2, d_b_2, d_v, d_c = self._views(gradient)

@@ -20,7 +20,6 @@ p(y_i | f_s). This is an approximation, by finitely many draws. The process is f
 rows that judge, as before.
 """
 
-import warnings
 from copy import copy, deepcopy
 from typing import NamedTuple
 
@@ -30,6 +29,7 @@ from skbayesnn.stable.left_out import average_left_out, student_log_densities
 from skbayesnn.stable.partitions.choice import kind_of_cells, make_partition
 from skbayesnn.stable.posterior import sample_posterior, start_chains
 from skbayesnn.training.beside import ProcessBeside
+from skbayesnn.training.members import recorded_warnings
 from skbayesnn.training.rows import copies, hold_out
 
 HELD_OUT, JUDGES = 0.2, 2000
@@ -193,9 +193,7 @@ def _of_short_chains(estimator, lengths, prior, data, rows, other, generators, c
     fold = context.subcontext("fold", max_subtasks=short.n_chains, sequential_subtasks=False)
     told = {"estimator": estimator, "X": X[rows], "y": short._location + short._scale * y[rows]}
     fold.call_on_fit_task_begin(**told)
-    with warnings.catch_warnings():
-        # What the fit to all rows warns about, it says itself.
-        warnings.simplefilter("ignore")
+    with recorded_warnings("ignore"):  # what the fit to all rows warns of, it says itself
         directions = estimator.directions_
         partition = make_partition(short, X[rows], y[rows], weights[rows], rng, directions)
         starts = start_chains(partition, prior, of_chains)

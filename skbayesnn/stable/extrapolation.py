@@ -62,7 +62,7 @@ class Extrapolation:
     def __init__(self, partition, X, y, sample_weight, generator):
         pairs = np.column_stack([partition.inputs.scaled(X), y])
         pairs, place = np.unique(pairs, axis=0, return_inverse=True)
-        weights = np.bincount(place.reshape(-1), weights=sample_weight)
+        weights = np.bincount(place, weights=sample_weight)
         self._unseen, self._share = Unseen(generator), (None, 0.0)
         self._unseen.add(pairs[:, :-1], pairs[:, -1:], weights)
 

@@ -3,13 +3,12 @@
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, lapack
 
+from skbayesnn.gaussian_process.factors import symmetric
+
 
 def inverse_of(factor):
     """(L L')⁻¹ from the lower Cholesky factor L, which is zero above the diagonal."""
-    half = lapack.dpotri(factor, lower=1)[0]
-    inverse = half + half.T
-    inverse.flat[:: len(half) + 1] *= 0.5
-    return inverse
+    return symmetric(lapack.dpotri(factor, lower=1)[0])
 
 
 def minus_log_evidence(covariance, y):

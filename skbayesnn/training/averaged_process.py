@@ -25,6 +25,7 @@ from skbayesnn.gaussian_process.drawn_settings import (
 from skbayesnn.gaussian_process.evidence import start_of
 from skbayesnn.numerics.copies import counted_once
 from skbayesnn.predictive import PredictiveMixture
+from skbayesnn.training.process import ROWS_AT_ONCE
 from skbayesnn.training.shares import posterior_share
 
 LENGTH = Length(warm_up=50, n_states=50, thinning=2, n_steps=12)
@@ -113,6 +114,8 @@ class AveragedProcess:
     def draws(self, X, n, generator):
         """Functions given the rows, plus noise, each with one draw of the settings.
 
+        A function is one among a thousand rows at a time.
+
         Parameters
         ----------
         X : ndarray of shape (m, n_inputs)
@@ -127,9 +130,11 @@ class AveragedProcess:
         which = generator.integers(len(processes), size=n)
         for i in np.unique(which):
             own = which == i
-            means, _, gaps = processes[i].draws(X, int(own.sum()), generator)
-            noise = np.sqrt(self.noises[i]) * generator.standard_normal(gaps.shape)
-            out[:, own] = means[:, None] + gaps + noise
+            for begin in range(0, len(X), ROWS_AT_ONCE):
+                rows = slice(begin, begin + ROWS_AT_ONCE)
+                means, _, gaps = processes[i].draws(X[rows], int(own.sum()), generator)
+                noise = np.sqrt(self.noises[i]) * generator.standard_normal(gaps.shape)
+                out[rows, own] = means[:, None] + gaps + noise
         return self.location + self.scale * out
 
 

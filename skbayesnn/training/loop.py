@@ -224,6 +224,40 @@ class _Held:
         return epoch
 
 
+def pass_once(model, *, learning_rate, generator, batch_size=None):
+    """Take the steps of one epoch over a batch of a stream, or leave the model as it was.
+
+    Parameters
+    ----------
+    model : Trainable
+    learning_rate : float
+    generator : numpy.random.Generator
+        Shuffles the rows.
+    batch_size : int or None, default=None
+        Rows a step; None for all.
+
+    Returns
+    -------
+    loss : float
+        Mean loss a row.
+
+    Raises
+    ------
+    FloatingPointError
+        The model did not stay finite, or the loss exceeded its limit.
+    """
+    safe = model.state()
+    order = generator.permutation(model.n_rows)
+    loss = model.epoch(order, min(batch_size or model.n_rows, model.n_rows), learning_rate)
+    if model.non_finite() is not None or not loss <= model.loss_limit:
+        model.restore(safe)
+        raise FloatingPointError(
+            "The steps on this batch diverged; the model is unchanged. Scale inputs and targets, "
+            "or lower 'learning_rate'."
+        )
+    return loss
+
+
 def train(
     model,
     *,
@@ -261,7 +295,8 @@ def train(
     tol : float, default=0.0
         In nats a row.
     score_every : int, default=1
-        Epochs from one look at the held-out rows to the next. The last epoch is always scored.
+        Epochs from one look at the held-out rows to the next. The last epoch is always scored,
+        unless the guard undoes it.
     callbacks : CallbackTasks or None, default=None
 
     Returns

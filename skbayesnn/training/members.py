@@ -102,12 +102,17 @@ def _fit_and_listen(*task):
 
 
 @contextmanager
-def recorded_warnings():
+def recorded_warnings(action=None):
     """Keep what is warned of, by category and text, for the caller to report.
 
     In the main thread of a process alone, a worker's too: recording changes the whole process,
     so that threads side by side would mix theirs up. In other threads warnings go their usual
     way.
+
+    Parameters
+    ----------
+    action : str or None, default=None
+        A filter for all warnings, see :func:`warnings.simplefilter`; None for those that are set.
 
     Yields
     ------
@@ -118,7 +123,7 @@ def recorded_warnings():
     if threading.current_thread() is not threading.main_thread():
         yield said
         return
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True, action=action) as caught:
         try:
             yield said
         finally:

@@ -80,9 +80,8 @@ def merged(X, targets, weights):
         Of the merged row that each row is a part of.
     """
     pairs, of_pairs = np.unique(np.column_stack([X, targets]), axis=0, return_inverse=True)
-    own, counts = pairs[:, -1], np.bincount(of_pairs.ravel(), weights)
+    own, counts = pairs[:, -1], np.bincount(of_pairs, weights)
     X, rows = np.unique(pairs[:, :-1], axis=0, return_inverse=True)
-    rows = rows.ravel()
     totals, first = np.bincount(rows, counts), np.unique(rows, return_index=True)[1]
     # From the first target of each on: where all are equal, the mean has no rounding error.
     means = own[first] + np.bincount(rows, counts * (own - own[first][rows])) / totals
@@ -93,7 +92,7 @@ def merged(X, targets, weights):
     rest = np.where(alone, 0.0, totals[rows] - taken)
     left = np.divide(taken * (means[rows] - own), rest, out=np.zeros(len(own)), where=rest > 0)
     out = LeftOut(rows, own, counts, means[rows] + left, rest)
-    return X, means, totals, out, rows[of_pairs.ravel()]
+    return X, means, totals, out, rows[of_pairs]
 
 
 class NearFunction(FittedProcess):

@@ -109,13 +109,15 @@ def hold_out(n_rows, fraction, generator, classes=None, at_most=None, groups=Non
     classes : ndarray of shape (n_rows,) or None, default=None
         Class numbers, to be spread evenly; every class keeps a row to train on.
     at_most : int or None, default=None
-        Largest number of rows to hold out.
+        Largest number of rows to hold out; of groups of several rows, their average size decides
+        how many groups that is.
     groups : ndarray of shape (n_rows,) or None, default=None
         Numbers, from 0, of the groups of rows that stay together, if there are several groups.
 
     Returns
     -------
     train_rows, held_out_rows : ndarray of int
+        In random order.
 
     Raises
     ------
@@ -126,8 +128,11 @@ def hold_out(n_rows, fraction, generator, classes=None, at_most=None, groups=Non
     if 1 < n_groups < n_rows:
         first = np.unique(groups, return_index=True)[1]
         classes = None if classes is None else classes[first]
+        if at_most is not None:
+            at_most = max(1, at_most * n_groups // n_rows)
         held = np.isin(groups, hold_out(n_groups, fraction, generator, classes, at_most)[1])
-        return np.flatnonzero(~held), np.flatnonzero(held)
+        # In random order, as without groups: parts of them are to be like the whole.
+        return tuple(generator.permutation(np.flatnonzero(part)) for part in (~held, held))
     if n_rows < 2:
         raise ValueError(
             "early_stopping needs at least 2 samples to hold one out, got "

@@ -1,6 +1,6 @@
 """Shared by the two estimators: from parameters and arrays to trained networks."""
 
-from copy import copy
+from copy import copy, deepcopy
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +10,7 @@ from skbayesnn._validation import InvalidParameterError
 from skbayesnn._warnings import warn_user
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.workers import Workers
-from skbayesnn.training.loop import CallbackTasks, train
+from skbayesnn.training.loop import CallbackTasks, pass_once, train
 from skbayesnn.training.rows import copies, hold_out, number_of_rows
 from skbayesnn.training.settings import Automatic, holds_out, number_of_networks, training_settings
 from skbayesnn.training.unseen import Unseen
@@ -328,6 +328,10 @@ class UnboundedDepthMixin(InputChoices):
 
     def _train_once(self, X, targets, weights):
         """One pass of every network over a batch of a stream."""
+        # Copies go on: where one fails, all networks stay as they were.
+        self._others = deepcopy(self._others)
+        own = self._network, self._depth, self._shuffle, self._X_map
+        self._network, self._depth, self._shuffle, self._X_map = deepcopy(own)
         with Workers(self.n_jobs) as workers:
             for member in self._members():
                 member._pass_once(X, targets, weights, workers)
@@ -343,8 +347,12 @@ class UnboundedDepthMixin(InputChoices):
             self.max_depth, n_total=self.n_samples_seen_, workers=workers,
         )  # fmt: skip
         inference.mean_log_likelihood = self._depth_memory
-        settings = replace(self._settings(len(X)), n_epochs=1, early_stopping=False)
-        self._run(inference, settings, "constant")
+        loss = pass_once(
+            inference, learning_rate=self.learning_rate, generator=self._shuffle,
+            batch_size=self._settings(len(X)).batch_size,
+        )  # fmt: skip
+        self.loss_curve_ = [*self.loss_curve_, loss]
+        self.n_iter_ += 1
         self._depth_memory = inference.mean_log_likelihood
 
     def _publish(self):

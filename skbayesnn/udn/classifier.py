@@ -289,6 +289,8 @@ class UDNClassifier(
         ------
         InvalidParameterError
             If a constructor parameter is outside its range.
+        ValueError
+            If all rows are of classes that ``class_weight`` gives no weight.
         FloatingPointError
             If training diverged although the learning rate was cut.
         """
@@ -297,15 +299,14 @@ class UDNClassifier(
         check_classification_targets(y)
         X, y, weights = weighted_rows(X, y, sample_weight)
         self.classes_, codes = np.unique(y, return_inverse=True)
+        factors = compute_class_weight(
+            self.class_weight, classes=self.classes_, y=y, sample_weight=weights
+        )
+        X, codes, weights = _rows_with_weight(X, codes, weights * factors[codes])
         law, n_networks = self._law(), self._number_of_networks(len(X))
         self._initialise(*X.shape[::-1], law, n_networks)
-        weights = (
-            weights
-            * compute_class_weight(
-                self.class_weight, classes=self.classes_, y=y, sample_weight=weights
-            )[codes]
-        )
-        self._train(X, codes[:, None].astype(float), weights, codes, (X, y))
+        shown = X, self.classes_[codes]
+        self._train(X, codes[:, None].astype(float), weights, codes, shown)
         return self
 
     def _law(self):
@@ -331,6 +332,7 @@ class UDNClassifier(
         codes = targets[:, 0].astype(int)
         self._temperature = best_temperature(logits, self._depth.probabilities(), codes, weights)
 
+    @whole_or_not_at_all
     @one_blas_thread
     def partial_fit(
         self,
@@ -361,7 +363,10 @@ class UDNClassifier(
         ------
         ValueError
             If ``classes`` is missing at the first call or differs later, if a label is not among
-            them, or with ``class_weight="balanced"``, which needs all rows at once.
+            them, if no row has a weight, or with ``class_weight="balanced"``, which needs all rows
+            at once.
+        FloatingPointError
+            If the steps diverged; the estimator is then as it was before the call.
         """
         self._check_parameters()
         first = not hasattr(self, "classes_")
@@ -384,11 +389,19 @@ class UDNClassifier(
         known = codes < len(self.classes_)
         if not known.all() or np.any(self.classes_[codes] != y):
             raise ValueError(f"y has labels that are not in classes={self.classes_!r}.")
+        factors = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_)
+        X, codes, weights = _rows_with_weight(X, codes, weights * factors[codes])
         if first:
             self._start_stream(X, None, weights, self._law())
-        weights = (
-            weights
-            * compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_)[codes]
-        )
         self._train_once(X, codes[:, None].astype(float), weights)
         return self
+
+
+def _rows_with_weight(X, codes, weights):
+    """Inputs, class numbers and weights of the rows whose class has a weight."""
+    rows = weights > 0
+    if not rows.any():
+        raise ValueError(
+            "All rows are of classes of weight zero in 'class_weight'; give one a weight above it."
+        )
+    return X[rows], codes[rows], weights[rows]

@@ -247,8 +247,10 @@ class ConvolutionalLayers:
         window, channel by channel. It is 1, which means no pooling, in layers beyond the tuple.
         Pixels that do not fill a window are left out; an image narrower than a window is one
         window.
-    normalize : bool, default=False Whether layers above the first standardise each image, over all
-    its pixels and channels, before the convolution. kernel_size : int, default=3
+    normalize : bool, default=False
+        Whether layers above the first standardise each image, over all its pixels and channels,
+        before the convolution.
+    kernel_size : int, default=3
         Side of the neighbourhoods; odd.
 
     Examples

@@ -392,6 +392,7 @@ class UDNRegressor(
         self._remember(X, targets, weights)
         return self
 
+    @whole_or_not_at_all
     @one_blas_thread
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -417,6 +418,8 @@ class UDNRegressor(
         ------
         ValueError
             If the number of targets differs from that of the first call.
+        FloatingPointError
+            If the steps diverged; the estimator is then as it was before the call.
         """
         self._check_parameters()
         first = not hasattr(self, "depth_posterior_")

@@ -7,8 +7,8 @@ from skbayesnn.training.settings import TRAINING_CONSTRAINTS
 from skbayesnn.udn.architecture import GENERATORS
 
 
-class Pair:
-    """A tuple of ``low`` to ``high`` positive integers."""
+class ImageShape:
+    """A tuple of two or three positive integers."""
 
     def __contains__(self, value):
         return (
@@ -49,7 +49,7 @@ CONSTRAINTS = {
     "n_networks": [positive(Integral), Options(("auto",))],
     "width": [positive(Integral), Options(("auto",))],
     "layer_generator": [Options(tuple(GENERATORS)), Callable()],
-    "image_shape": [Options((None,)), Pair()],
+    "image_shape": [Options((None,)), ImageShape()],
     "depth_prior": [Options(("poisson", "categorical", "point"))],
     "prior_depth": [positive()],
     "max_depth": [positive(Integral)],

@@ -276,7 +276,7 @@ def test_hard_cases(case, output):
 
 def test_failed_factorisations_recover_with_a_warning(monkeypatch):
     # Without jitter to begin with, duplicate inducing inputs give a singular Gram matrix.
-    monkeypatch.setattr("skbayesnn.dwp.layers.condition.__defaults__", (0.0,))
+    monkeypatch.setattr("skbayesnn.dwp.layers.JITTER", 0.0)
     monkeypatch.setattr("skbayesnn.dwp.start.choose_inducing", lambda x, n: np.zeros(n, dtype=int))
     X, y = wave(40)
     model = quick(max_iter=5)

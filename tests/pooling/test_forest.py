@@ -186,6 +186,11 @@ def test_rows_of_no_weight_are_not_there():
     np.testing.assert_array_equal(weighted.predict(X), alone.predict(X))
     few = forest().fit(X, y, np.where(X[:, 0] > 0, 1.0, 1e-9))
     assert few.predict(X).min() > 1.5  # nearly all trees drew rows beyond the jump
+    # Nor do targets of hardly any weight set the scale of what is unlike all targets.
+    far = np.r_[y, 100.0 * y]
+    weights = np.repeat([1.0, 1e-9], 150)
+    ratio = forest().fit(np.r_[X, X], far, weights).predict_distribution(X).std()
+    assert (ratio < 2 * forest().fit(X, y).predict_distribution(X).std().max()).all()
 
 
 def test_frames_sparse_tables_copies_and_cores_change_nothing():

@@ -58,7 +58,8 @@ def test_alpha_rises():
 
 def test_a_bad_batch_leaves_the_model_unchanged():
     X, y = wave(300)
-    model = SIPRegressor(**SMALL, random_state=0).partial_fit(X, y)
+    model = SIPRegressor(**{**SMALL, "early_stopping": True}, max_iter=20, random_state=0).fit(X, y)
+    assert model.gaussian_process_weight_ > 0
     before = model.predict(X)
     model._inference.settings.kl_weight = np.nan
     with pytest.raises(FloatingPointError, match="unchanged"):

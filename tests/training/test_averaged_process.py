@@ -178,3 +178,16 @@ def test_models_of_few_rows_have_it(model, rng):
     assert 0.1 < fitted.gaussian_process_weight_ < 1.0
     again = pickle.loads(pickle.dumps(fitted)).predict_distribution(X[:3])
     np.testing.assert_array_equal(again.cdf(y[:3]), fitted.predict_distribution(X[:3]).cdf(y[:3]))
+
+
+def test_draws_of_many_rows_are_joint_among_a_thousand(rng, monkeypatch):
+    X, y = rows(rng)
+    process = AveragedProcess(SETTINGS, X, y, np.ones(8))
+    new = rng.normal(size=(7, 2))
+    whole = process.draws(new, 5, np.random.default_rng(0))
+    monkeypatch.setattr("skbayesnn.training.averaged_process.ROWS_AT_ONCE", 3)
+    parts = process.draws(new, 20_000, np.random.default_rng(0))
+    assert whole.shape == (7, 5)
+    law = process(new)
+    np.testing.assert_allclose(parts.mean(axis=1), law.mean(), atol=0.03 * law.std().max())
+    np.testing.assert_allclose(parts.std(axis=1), law.std(), rtol=0.1)

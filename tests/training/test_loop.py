@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from skbayesnn.training.loop import SCHEDULES, GradientModel, train
+from skbayesnn.training.loop import SCHEDULES, GradientModel, pass_once, train
 
 
 class Line(GradientModel):
@@ -112,6 +112,22 @@ def test_training_whose_every_epoch_was_undone_has_a_best_epoch():
     assert record.best_epoch == 2
     assert record.scores == [model.held_out_log_densities().mean()]
     np.testing.assert_array_equal(model.theta, start)
+
+
+def test_a_pass_is_an_epoch_or_nothing():
+    X, y = data()
+    model, other = Line(X, y), Line(X, y)
+    given = {"learning_rate": 0.05, "batch_size": 7}
+    loss = pass_once(model, generator=np.random.default_rng(0), **given)
+    record = train(
+        other, n_epochs=1, schedule="constant", generator=np.random.default_rng(0), **given
+    )
+    assert record.losses == [loss]
+    np.testing.assert_array_equal(model.theta, other.theta)
+    model.loss_limit = -1.0
+    with pytest.raises(FloatingPointError, match="the model is unchanged"):
+        pass_once(model, generator=np.random.default_rng(0), **given)
+    np.testing.assert_array_equal(model.theta, other.theta)
 
 
 def test_what_cannot_be_recovered_is_named():

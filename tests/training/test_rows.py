@@ -56,3 +56,17 @@ def test_many_equal_rows_are_no_copies():
     X = np.random.default_rng(0).normal(size=(20, 2))
     again = np.repeat(X, np.where(np.arange(20) < 5, 12, 1), axis=0)
     assert len(np.unique(copies(again, again[:, :1]))) == 20
+
+
+def test_rows_beside_copies_are_in_random_order():
+    """What looks at the first of them looks at the whole of a sorted table."""
+    groups = np.r_[0, np.arange(999)]
+    for part in hold_out(1000, 0.5, np.random.default_rng(0), groups=groups):
+        # Fifty uniform numbers of 1000 have a mean of 500 with a standard deviation of 41.
+        assert 300 < part[:50].mean() < 700
+
+
+def test_the_limit_of_held_out_rows_counts_copies():
+    groups = np.repeat(np.arange(500), 4)
+    _, other = hold_out(2000, 0.5, np.random.default_rng(0), at_most=100, groups=groups)
+    assert len(other) == 100

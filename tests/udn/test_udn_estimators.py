@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from callbacks import StopAfter
+from sklearn.base import clone
 from sklearn.callback import ScoringMonitor
 from sklearn.datasets import load_digits, make_blobs
 from sklearn.exceptions import ConvergenceWarning
@@ -300,6 +301,27 @@ def test_class_weight_moves_the_boundary():
 def test_class_weights_that_are_none_are_refused(weights):
     with pytest.raises(InvalidParameterError, match="'class_weight' parameter"):
         UDNClassifier(class_weight=weights).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_a_class_without_weight_has_no_rows():
+    """It stays among the classes; its rows are as those whose own weight is zero."""
+    X, y = make_blobs([40, 60, 60], centers=[[0, 0], [2, 0], [0, 2]], random_state=0)
+    model = UDNClassifier(max_iter=20, random_state=0)
+    none = clone(model).set_params(class_weight={0: 0.0, 1: 1.0, 2: 1.0}).fit(X, y)
+    p = none.predict_proba(X)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    assert none.gaussian_process_weight_ > 0
+    assert p[:, 0].max() < 0.2
+    alone = clone(model).fit(X[y > 0], y[y > 0])
+    others = p[:, 1:] / p[:, 1:].sum(axis=1, keepdims=True)
+    assert np.abs(others - alone.predict_proba(X)).mean() < 0.1
+    stream = clone(none).partial_fit(X, y, classes=[0, 1, 2])
+    assert stream.n_samples_seen_ == 120
+    only = X[y == 0], y[y == 0]
+    with pytest.raises(ValueError, match="'class_weight'"):
+        clone(none).partial_fit(*only, classes=[0, 1, 2])
+    with pytest.raises(ValueError, match="'class_weight'"):
+        clone(none).set_params(class_weight={0: 0.0}).fit(*only)
 
 
 @pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWarning")

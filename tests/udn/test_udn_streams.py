@@ -56,3 +56,24 @@ def test_pickle_predicts_and_goes_on():
     for m in (model, copy):
         m.partial_fit(X, y)
     np.testing.assert_array_equal(copy.predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.parametrize("n_networks", [1, 2])
+def test_a_batch_that_diverges_leaves_the_networks_as_they_were(n_networks):
+    X, y = wave(100)
+    model = UDNRegressor(max_iter=10, n_networks=n_networks, random_state=0).fit(X, y)
+    before, seen = model.predict(X), model.n_samples_seen_
+    with pytest.raises(FloatingPointError, match="unchanged"):
+        model.partial_fit(X, 1e30 * y)
+    assert model.n_samples_seen_ == seen
+    assert model.gaussian_process_weight_ > 0
+    np.testing.assert_array_equal(model.predict(X), before)
+    assert np.isfinite(model.partial_fit(X, y).predict(X)).all()
+
+
+def test_a_first_batch_that_is_refused_leaves_nothing():
+    X, y = spiral(1, 20, 0)
+    model = UDNClassifier(random_state=0)
+    with pytest.raises(ValueError, match="labels that are not"):
+        model.partial_fit(X, y + 2, classes=[0, 1])
+    assert model.partial_fit(X, y, classes=[0, 1]).predict(X).shape == (20,)

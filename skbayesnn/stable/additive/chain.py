@@ -27,8 +27,9 @@ from skbayesnn.stable.additive.dense import update_dense
 from skbayesnn.stable.additive.joint import TargetCovariance, parts_given_variances
 from skbayesnn.stable.noise.outliers import N_ROWS, move_precisions
 from skbayesnn.stable.noise.rows import NoiseMoves
-from skbayesnn.stable.samplers.hyper import ALPHAS
+from skbayesnn.stable.samplers.hyper import ALPHAS, log_nu_change
 from skbayesnn.stable.samplers.line import MAX_LOG_VARIANCE
+from skbayesnn.stable.samplers.problem import table_and_width
 from skbayesnn.stable.samplers.scales import log_half_cauchy, log_noise_prior
 
 _SWEEPS_A_JOINT_DRAW = 4
@@ -55,21 +56,6 @@ _SIZE_MOVES = 4.0
 _LOG_SIZE_STEPS = log(0.02), log(1.0)
 # Of a noise variance that becomes smaller than this part of itself, too few digits would be left.
 _MUCH_LESS = 1e-6
-_EULER = 0.5772156649015329
-
-
-def log_nu_change(typical, alpha, other):
-    """Change of log ν that keeps the typical v of each axis when α changes to ``other``.
-
-    E log v = log ν + 2/α E log q + γ (2/α - 1), where γ is Euler's constant.
-
-    Parameters
-    ----------
-    typical : ndarray of shape (n_axes,)
-        E log q.
-    alpha, other : float
-    """
-    return (2.0 / alpha - 2.0 / other) * (typical + _EULER)
 
 
 def _log_half_cauchys(x):
@@ -172,13 +158,11 @@ class AdditiveChain:
         n_moves = self._n_moves
         if partition.alone:
             order, n_moves = np.zeros(_TURNS_ALONE, dtype=np.int64), n_moves // _TURNS_ALONE
-        a = state.alpha / 2.0 if state.alpha < 2.0 else 0.5
-        width = max(1.0, np.pi * np.sqrt((1.0 / a**2 - 1.0) / 6.0))
         state.log_noise = update_axes(
             order, *partition.axis_ranges, partition.y, self.fit,
             state.precisions, partition.n_rows, partition.log_masses, partition.log_crowd,
             state.log_variances, state.f, state.log_nu, state.log_noise, state.alpha,
-            positive_stable_table(a), width, state.alpha < 2.0, prior.nu is None,
+            *table_and_width(state.alpha), state.alpha < 2.0, prior.nu is None,
             self.least_log_noise, n_moves, self.rng,
         )  # fmt: skip
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skbayesnn.stable.additive.axes import MAX_ALL_VALUES, Axis, most_values
-from skbayesnn.stable.additive.chain import AT_A_TIME, AdditiveChain, log_nu_change
+from skbayesnn.stable.additive.chain import AT_A_TIME, AdditiveChain
 from skbayesnn.stable.additive.dense import MAX_EXACT, DenseBasis
 from skbayesnn.stable.additive.directions import fit_limits_and_directions, with_directions
 from skbayesnn.stable.additive.left_out import log_densities_left_out
@@ -31,7 +31,7 @@ from skbayesnn.stable.additive.record import AdditiveRecord, AdditiveState
 from skbayesnn.stable.noise.rows import first_noise, least_log_noise
 from skbayesnn.stable.noise.slopes import NoiseBasis
 from skbayesnn.stable.partitions.base import AS_IT_IS, Partition, distinct_pairs, evenly_spread
-from skbayesnn.stable.samplers.hyper import ALPHAS
+from skbayesnn.stable.samplers.hyper import ALPHAS, log_nu_change
 
 MAX_FIRST_LOG_NU = 30.0
 """Approximate upper limit of log ν at the start of a chain."""

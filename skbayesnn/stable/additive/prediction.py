@@ -21,25 +21,24 @@ MAX_JOINT_ROWS = 5000
 their conditional covariance take seconds up to this number, and minutes and gigabytes beyond."""
 
 
-def effect_moments(partition, draws, k, x, log_least=-inf):
-    """Means and variances (n_rows, n_draws) of f_k at scaled values x.
-
-    Steps below ``log_least`` (a number, or one per draw) use only two moments: see
-    :func:`~skbayesnn.stable.additive.steps.add_axis`.
-    """
-    log_least = np.broadcast_to(log_least, draws.alpha.size)
+def effect_moments(partition, draws, k, x):
+    """Means and variances (n_rows, n_draws) of f_k at scaled values x."""
     means, variances = np.zeros((2, x.size, draws.alpha.size))
     # Each index has its own distributions.
     for alpha in np.unique(draws.alpha):
         here = np.flatnonzero(draws.alpha == alpha)
         found = np.zeros((2, x.size, here.size))
-        _add_effect(partition, draws.take(here), k, x, log_least[here], *found)
+        _add_effect(partition, draws.take(here), k, x, np.full(here.size, -inf), *found)
         means[:, here], variances[:, here] = found
     return means, variances
 
 
 def _add_effect(partition, draws, k, x, log_least, means, variances):
-    """Add the result of :func:`effect_moments` for draws with the same index."""
+    """Add what :func:`effect_moments` returns, for draws with the same index.
+
+    Steps below ``log_least``, one per draw, use only two moments: see
+    :func:`~skbayesnn.stable.additive.steps.add_axis`.
+    """
     part, cells = slice(partition.starts[k], partition.ends[k]), partition.axes[k].cells
     alpha, log_variances = float(draws.alpha[0]), draws.log_variances[:, part].astype(np.float64)
     units = draws.log_nu[:, k : k + 1] + 2.0 / alpha * cells.log_masses
@@ -97,5 +96,5 @@ def draw_given_parts(partition, draws, X, rng):
             root = vectors * np.sqrt(np.maximum(values, 0.0))
             z = rng.standard_normal((values.size, n_draws))
             g += np.exp(0.5 * draws.log_amplitude) * (root @ z)
-        total += g[place.reshape(-1)]
+        total += g[place]
     return total

@@ -123,7 +123,7 @@ class NoiseMoves:
             self._first_sweep = sweep
         if self._basis is not None and (sweep >= 0 or 2 * sweep >= self._first_sweep):
             state.log_tau = update_slopes(
-                self._basis.train, residuals, self._weights, self._n_rows, state.degrees, log_noise,
+                self._basis.train, residuals, self._weights, state.degrees, log_noise,
                 state.slopes, state.log_local, state.log_tau,
                 expected_moves(residuals.size, state.slopes.size), rng,
             )  # fmt: skip

@@ -146,7 +146,7 @@ def log_density_of_scale(x, n, squares, log_crowd):
 
 @kernel
 def update_slopes(
-    z, residuals, weights, n_rows, degrees, log_noise, slopes, log_local, log_tau, n_moves, rng,
+    z, residuals, weights, degrees, log_noise, slopes, log_local, log_tau, n_moves, rng,
 ):  # fmt: skip
     """Update the slopes along random directions given the residuals, then their prior scales.
 
@@ -154,8 +154,6 @@ def update_slopes(
     ----------
     z : ndarray of shape (n_columns, n)
     residuals, weights : ndarray of shape (n,)
-    n_rows : float
-        Sum of the weights.
     degrees, log_noise : float
         κ and log σ².
     slopes, log_local : ndarray of shape (n_columns,)

@@ -49,7 +49,7 @@ def distinct_pairs(rows, y, sample_weight):
     """Distinct pairs of a row and a target, and the sums of their weights."""
     y = np.zeros(len(rows)) if y is None else y
     pairs, place = np.unique(np.column_stack([rows, y]), axis=0, return_inverse=True)
-    weights = np.bincount(place.reshape(-1), weights=sample_weight)
+    weights = np.bincount(place, weights=sample_weight)
     return np.ascontiguousarray(pairs[:, :-1]), pairs[:, -1].copy(), weights.astype(np.float64)
 
 

@@ -59,7 +59,6 @@ def distinct_rows(X, y, sample_weight=None):
         each row.
     """
     rows, place = np.unique(X, axis=0, return_inverse=True)
-    place = place.reshape(-1)
     weights = np.ones(len(X)) if sample_weight is None else sample_weight
     counts = np.bincount(place, weights=weights)
     means = np.bincount(place, weights=weights * y) / counts

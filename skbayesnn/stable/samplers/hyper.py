@@ -33,7 +33,20 @@ ALPHAS = np.round(np.arange(0.2, 1.99, 0.02), 2)
 _MOVES_AN_UPDATE = 12
 # Where α = 2 there is an update each sweep, and ν alone to move.
 _MOVES_AN_UPDATE_GAUSSIAN = 6
-_EULER = 0.5772156649015329
+
+
+def log_nu_change(typical, alpha, other):
+    """Change of log ν that keeps the typical v when α changes to ``other``.
+
+    E log v = log ν + 2/α E log q + γ (2/α - 1), where γ is Euler's constant.
+
+    Parameters
+    ----------
+    typical : float or ndarray
+        E log q.
+    alpha, other : float
+    """
+    return (2.0 / alpha - 2.0 / other) * (typical + np.euler_gamma)
 
 
 class HyperMoves:
@@ -103,14 +116,10 @@ class HyperMoves:
                 return None, None
             alpha = float(ALPHAS[i])
             if self.sample_nu and kind < 0.5:
-                log_nu += self._log_typical(old) - self._log_typical(alpha)
+                log_nu += log_nu_change(self._typical, old, alpha)
         if self.sample_nu and (kind > 0.4 or not self.sample_alpha):
             log_nu += self.rng.normal(scale=exp(self.rng.uniform(log(0.03), log(2.0))))
         return alpha, log_nu
-
-    def _log_typical(self, alpha):
-        """The mean of log v of a typical cell at ν = 1; E log s = γ (2/α - 1)."""
-        return 2.0 / alpha * (self._typical + _EULER)
 
     def _choose(self, problem, state):
         """The cells that keep v, and log c of the choice."""

@@ -78,17 +78,21 @@ class State(NamedTuple):
     log_nu: np.ndarray
 
 
-def make_problem(y, counts, within, log_masses, alpha, log_nu, move_noise, least_log_noise=-inf):
-    """Gather what a chain needs to know; the arguments are as in the classes above."""
+def table_and_width(alpha):
+    """The law of the scales that α asks for, and the width of the slices of their logs."""
     # Where all scales are one the table is not looked at, and any will do.
     a = alpha / 2.0 if alpha != 2.0 else 0.5
+    return positive_stable_table(a), max(1.0, np.pi * np.sqrt((1.0 / a**2 - 1.0) / 6.0))
+
+
+def make_problem(y, counts, within, log_masses, alpha, log_nu, move_noise, least_log_noise=-inf):
+    """Gather what a chain needs to know; the arguments are as in the classes above."""
     return Problem(
         y,
         counts,
         within,
         log_nu + (2.0 / alpha) * log_masses,
-        positive_stable_table(a),
-        max(1.0, np.pi * np.sqrt((1.0 / a**2 - 1.0) / 6.0)),
+        *table_and_width(alpha),
         alpha != 2.0,
         move_noise,
         least_log_noise,

@@ -112,9 +112,7 @@ def test_draws_of_a_slope_have_its_posterior(degrees):
     e, weights = np.exp(0.8 * z[0]) * rng.standard_normal(12), np.ones(12)
     slopes, log_local, log_tau, draws = np.zeros(1), np.zeros(1), -1.0, []
     for sweep in range(24000):
-        log_tau = update_slopes(
-            z, e, weights, 12.0, degrees, 0.0, slopes, log_local, log_tau, 1.5, rng
-        )
+        log_tau = update_slopes(z, e, weights, degrees, 0.0, slopes, log_local, log_tau, 1.5, rng)
         if sweep % 12 == 0:
             draws.append(slopes[0])
     # The horseshoe by quadrature: over both scales, each half-Cauchy; and what makes it regular.

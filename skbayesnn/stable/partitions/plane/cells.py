@@ -115,7 +115,7 @@ def plane_cells(X):
     # The faces that the sweep opens last are those in which it began, which are listed already.
     swaps[swaps[:, OPENED] < n, OPENED] = -1
     first = np.arange(n, dtype=np.int32)
-    cells = PlaneCells(points, rows.reshape(-1), masses, first, swaps, polygons)
+    cells = PlaneCells(points, rows, masses, first, swaps, polygons)
     cells = keep_cells(cells, masses >= SMALLEST_MASS)
     return cells._replace(polygons=_with_midpoints(cells.points, cells.polygons))
 

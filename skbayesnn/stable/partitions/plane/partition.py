@@ -162,7 +162,7 @@ class FaceCells(FeaturePartition):
             problem = self.problem(draws.alpha[i], draws.log_nu[i])
             weights = sense * families.draw(weights, log_scales, problem, rng)
             out[:, i] = plane.signs_times(children, weights)[children.rows[n:]]
-        return out[place.reshape(-1)]
+        return out[place]
 
     def _predict_gaussian(self, problem, draws, location):
         """Predictions for α = 2, a Gaussian process, for each draw of the noise variance."""
