@@ -234,8 +234,8 @@ the simulations of the largest R-hat of a fit may be at most {MAX_R_HAT}. Cases 
 fits have fewer simulations.
 
 Each bar is a bin of ranks, and is expected to have half of the full height. High bars at both ends
-mean an overconfident posterior, high bars in the middle a posterior that is too wide, and a slope
-draws that are too large or too small. "y at a row" is a new target at a training row. "difference"
+mean that the posterior is overconfident, high bars in the middle that it is too wide, and a slope
+that draws are too large or too small. "y at a row" is a new target at a training row. "difference"
 is the difference of new targets at two rows that lie close together, drawn jointly.
 
 {table(exact, len(exact))}

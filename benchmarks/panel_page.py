@@ -86,8 +86,9 @@ the limits that ``benchmarks/panel_report.py`` sets, for example that 90 % inter
 0.96 of the test rows when there are 200 training rows or more. All scores of all fits are in
 :download:`honesty.csv <_static/honesty.csv>`.
 
-On "gap" and "beyond" all test rows of a table depend on one draw of a function where no row is, so
-that intervals of one table cover nearly all of them or far too few. Over twelve further tables of
+On "gap" and "beyond", all test rows of a table depend on a single draw of a function, at places
+without training rows, so the intervals of one table tend to cover either nearly all of the test
+rows or far too few. Over twelve further tables of
 200 to 500 rows (not looked at; the same command with ``--seed 511 512 … 522 --sizes medium
 --problems gap beyond``), 90 % intervals of our four models covered 0.94 to 0.95 on average in gaps
 and 0.94 to 0.97 beyond the rows, with 0.59 and 0.67 on the worst tables; those of the Gaussian
@@ -168,9 +169,9 @@ def page(rows):
 
 
 _READING = """\
-Each cell has the mean over seeds that were looked at while defaults were chosen, a bar, and the
-mean over the other seeds. CRPS and widths are in units of the spread of the targets. A row in
-bold breaks a promise for at least one seed.
+Each cell has two means: on the left over seeds that were looked at while defaults were chosen, or a
+dash if there are none, and on the right over the other seeds. CRPS and widths are in units of the
+spread of the targets. A row in bold breaks a promise for at least one seed.
 
 """
 

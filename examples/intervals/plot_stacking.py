@@ -4,8 +4,8 @@ One answer from several models
 
 It is hard to tell beforehand which model suits a table. A stack combines several: it weights their
 predictive distributions so that the mixture has the best log score on rows that the models were not
-fitted to. The members can be any regressors. Here they are one of this package, and a Bayesian
-linear model and a random forest of scikit-learn, on scikit-learn's diabetes data.
+fitted to. The members can be any regressors. Here the members are one model of this package and two
+of scikit-learn, a Bayesian linear model and a random forest, on scikit-learn's diabetes data.
 """
 
 import matplotlib.pyplot as plt

@@ -51,8 +51,8 @@ class DeepWishartRegressor(
     Training starts from a Gaussian process with a length scale for each input, fitted to at most
     1000 rows, which is passed through all hidden layers, so a deep model starts about as good as a
     shallow one. Adam then improves the objective. The squares of the inverse length scales have an
-    F distribution as prior, around the inverse square of the number of inputs, which turns down
-    inputs that do not matter if there are many.
+    F distribution as prior, around the inverse square of the number of inputs, which plays down
+    inputs that do not matter if there are many inputs.
 
     Few rows do not determine a length scale for each input. With n rows and p inputs, where n is
     less than 100 or less than 2 p, a second model takes part in predictions if the output is exact:
@@ -94,8 +94,9 @@ class DeepWishartRegressor(
         Let a Gaussian process take part in predictions, with a weight that follows from held-out
         rows. It has no hidden layers, follows rougher functions, and knows all rows of a large
         table. There is none for several targets, for few rows or with ``output="inducing"``: see
-        the notes. It has a law of noise of its own, whatever ``likelihood`` is. False predicts by
-        the deep Wishart process alone.
+        the notes. It has a noise distribution of its own, whatever ``likelihood`` is. False leaves
+        it out. The second model that takes part with few rows, and the process away from the rows,
+        remain.
     output : {"auto", "exact", "sparse", "inducing"}, default="auto"
         How the output layer is conditioned on the rows.
 
@@ -146,8 +147,8 @@ class DeepWishartRegressor(
         pseudo-observations. The hidden layers stay as they are.
     validation_fraction : float, default=0.1
         Fraction of the rows that are held out. Rows that are equal in inputs and target stay
-        together, unless there are more than four and no input has more values than a fifth of the
-        number of rows.
+        together, unless there are more than four of them and no input has more distinct values than
+        a fifth of the number of rows.
     n_iter_no_change : int or "auto", default="auto"
         Number of epochs without a better held-out score after which training stops. "auto" takes as
         many as make 500 steps. The score is computed about every fifty steps.
@@ -307,7 +308,8 @@ class DeepWishartRegressor(
     On one table of 1133 rows they covered 0.79 beyond the rows, and in a gap between 2033 rows the
     log density was 0.6 nats per row below that of a Gaussian process. With 20 to 50 rows they
     covered 0.65 to 0.75 on six of 54 tables (rounded or positive targets, rows that occur three
-    times, ten inputs, no relation at all, beyond the rows).
+    times, ten inputs, no relation at all, beyond the rows), and on three of 84 others 0.57 (rows
+    that occur three times), 0.67 and 0.73.
 
     References
     ----------

@@ -116,10 +116,10 @@ class SIPRegressor(
         tenth of the learning rate.
     validation_fraction : float, default=0.1
         Fraction of the rows that are held out. Rows that are equal in inputs and target stay
-        together, unless there are more than four and no input has more values than a fifth of the
-        number of rows. At most 400 rows are held out. If this fraction is fewer than 60 rows, up to
-        twice as many are held out, until there are 60. At least 12 rows are held out, or half of
-        the rows if there are fewer than 24.
+        together, unless there are more than four of them and no input has more distinct values than
+        a fifth of the number of rows. At most 400 rows are held out. If this fraction is fewer than
+        60 rows, up to twice as many are held out, until there are 60. At least 12 rows are held
+        out, or half of the rows if there are fewer than 24.
     n_iter_no_change : int or "auto", default="auto"
         Number of epochs without a better held-out score after which training stops. "auto" takes
         half of what "auto" takes for `max_iter`. Held-out rows are scored about every 50 steps.

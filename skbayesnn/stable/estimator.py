@@ -220,13 +220,15 @@ class StableNNRegressor(
 
     Where intervals fail: on 28 kinds of synthetic tables of a few hundred rows
     (``benchmarks/honesty.py``), 90 % intervals cover 0.84 or more, except beyond the rows. With
-    ``gaussian_process=False`` they are too wide without noise, where they cover up to 1.00, and if
-    there are a quarter as many inputs as rows or more, because small steps of many inputs imitate
-    noise. On five of 24 real tables of 150 to 300 rows they cover 0.72 to 0.84 without the process,
-    and 0.81 to 0.95 with it.
-    On tables of one input with eight seeds, they cover 0.92 to 1.00 in gaps and 0.61 to 1.00 beyond
-    the rows, where they cover 0.22 to 0.89 with ``extrapolation="posterior"``. In one gap between
-    2000 rows, the log density was 1.4 nats per row below that of a Gaussian process.
+    ``gaussian_process=False`` they are too wide in two cases: if there is no noise, where they
+    cover up to 1.00, and if there are at least a quarter as many inputs as rows, because small
+    steps of many inputs imitate noise. On five of 24 real tables of 150 to 300 rows they cover 0.72
+    to 0.84 without the process, and 0.81 to 0.95 with it. On tables of one input with eight seeds,
+    they cover 0.92 to 1.00 in gaps and 0.61 to 1.00 beyond the rows, where they cover 0.22 to 0.89
+    with ``extrapolation="posterior"``. In one gap between 2000 rows, the log density was 1.4 nats
+    per row below that of a Gaussian process. With 20 to 50 rows, they cover less than 0.75 on three
+    of 84 tables, and 0.65 at the least (rows that occur three times, inputs of many scales,
+    constant columns).
 
     Additive cells: if an input has more than 5000 distinct values (with more than 20 inputs, more
     than 100,000 divided by their number), neighbouring values are grouped. Dense units are exact up
@@ -269,9 +271,9 @@ class StableNNRegressor(
     Student-t noise at a row has the squared scale σ² exp(η / √(1 + η²/9)). Here η is linear in the
     inputs and, with dense units, in the mean of y according to the Gaussian limit; all of these are
     standardised, and clipped to their range over the rows. The slopes have a regularised horseshoe
-    prior. Exact cells of one input have at most 100,000 distinct values. Each posterior draw stands
-    for Student-t noise by one scale, so that 1000 draws represent its tails up to the level 0.9995;
-    `noise_variance_` is the squared scale of that noise.
+    prior. Exact cells of one input have at most 100,000 distinct values. In each posterior draw,
+    one scale represents the Student-t noise, so that 1000 draws represent its tails up to the level
+    0.9995; `noise_variance_` is the squared scale of that noise.
 
     References
     ----------
@@ -390,6 +392,9 @@ class StableNNRegressor(
             that predictions depend on; or if the search for the scales of the inputs has not
             converged. ``partial_effects`` warns about the parts of additive cells and their scales,
             which need longer chains.
+        UserWarning
+            If a few targets are so far outside that all others would look the same; they are
+            clipped.
         """
         self._check_parameters()
         X, y = validate_data(

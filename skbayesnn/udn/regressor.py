@@ -126,8 +126,8 @@ class UDNRegressor(
         learned from the held-out rows, and the scales of the training part, are kept.
     validation_fraction : float, default=0.2
         Fraction of the rows that are held out. Rows that are equal in inputs and target stay
-        together, unless there are more than four and no input has more values than a fifth of the
-        number of rows.
+        together, unless there are more than four of them and no input has more distinct values than
+        a fifth of the number of rows.
     n_iter_no_change : int or "auto", default="auto"
         Number of epochs without a better held-out score after which training stops. "auto" takes
         two fifths of what "auto" takes for ``max_iter``, and all of that for image layers.
@@ -244,8 +244,9 @@ class UDNRegressor(
     the rest, mostly too much. Without noise, and up to a quarter of the range beyond 200 rows, they
     cover 97 to 100 % on three functions, 40 % on two, and 10 % on one, x². In a gap between the
     rows, the log density may be 0.8 nats per row below that of a Gaussian process that takes its
-    length scale for known. With 20 to 50 rows, the intervals cover 68 to 77 % on some problems
-    (skewed noise, a smooth function, two modes, pure noise, Friedman's function). On a table of
+    length scale as known. With 20 to 50 rows, the intervals cover 66 to 77 % on some problems
+    (skewed noise, a smooth function, two modes, pure noise, Friedman's function, inputs of many
+    scales). On a table of
     41,000 rows (protein) they cover 93 %.
 
     The predictive distribution of "student_t" is approximated by twenty Gaussians; its
