@@ -115,6 +115,9 @@ def check_parameters(estimator, constraints):
             )
 
 
+MOST_WEIGHT, NEGLIGIBLE = 1e100, 1e-100
+"""Largest weight of a row, and part of the largest below which a weight is none."""
+
 LEAST_TOTAL_WEIGHT = 0.25
 """Weights with a smaller sum tell less than a quarter of a row would: taken for a mistake."""
 
@@ -160,10 +163,13 @@ def positive_weights(sample_weight, X):
 def check_sample_weight(sample_weight, X):
     """As :func:`positive_weights`, for a fit: a weight of k is k equal rows, of 0 no row.
 
+    Weights below :data:`NEGLIGIBLE` times the largest are taken for 0: their inverses overflow, and
+    such rows cannot change any digit of a result.
+
     Raises
     ------
     ValueError
-        Also if their sum is below :data:`LEAST_TOTAL_WEIGHT`.
+        Also if their sum is below :data:`LEAST_TOTAL_WEIGHT`, or one is above :data:`MOST_WEIGHT`.
 
     Warns
     -----
@@ -173,6 +179,15 @@ def check_sample_weight(sample_weight, X):
     rows, weights = positive_weights(sample_weight, X)
     if sample_weight is None:
         return rows, weights
+    largest = weights.max()
+    if largest > MOST_WEIGHT:
+        raise ValueError(
+            f"sample_weight is up to {largest:.1g}, but at most {MOST_WEIGHT:.0e} rows can be "
+            "counted. Divide sample_weight by a constant so that its mean is 1."
+        )
+    kept = weights >= NEGLIGIBLE * largest
+    if not kept.all():
+        rows, weights = np.arange(len(X))[rows][kept], weights[kept]
     total, advice = weights.sum(), "Multiply sample_weight by a constant so that its mean is 1"
     if total < LEAST_TOTAL_WEIGHT:
         raise ValueError(

@@ -332,7 +332,7 @@ def score_rows(predict_distribution, row_score, X, y):
     -------
     scores : ndarray of shape (n_samples,)
     """
-    n_rows = len(X) if hasattr(X, "__len__") else X.shape[0]
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)  # a sparse matrix has no length
     y = check_observations(y, n_rows)
 
     def of_block(begin, rows):

@@ -15,6 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from skbayesnn.metrics import crps_scorer
+
 # Different enough that the components' means are apart.
 THREE = (0.1, 30.0, 300.0)
 
@@ -167,6 +169,8 @@ def test_as_part_of_other_estimators(data):
     X, y = data
     target = TransformedTargetRegressor(BayesianLinear(), transformer=StandardScaler())
     assert target.fit(X, y).score(X, y) > 0.9
+    with pytest.raises(TypeError, match="TransformedTargetRegressor transforms points"):
+        crps_scorer(target, X, y)
 
 
 def test_feature_names_clone_and_pickle(data):

@@ -17,7 +17,7 @@ from skbayesnn.dwp.plan import CONSTRAINTS
 from skbayesnn.dwp.scales import ClassScales
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.numerics.workers import Workers
-from skbayesnn.training.rows import weighted_rows
+from skbayesnn.training.rows import labelled_once, weighted_rows
 
 
 class DeepWishartClassifier(
@@ -146,8 +146,8 @@ class DeepWishartClassifier(
         Mean log density of the standardised held-out targets (for classes, mean log probability),
         each time they were scored.
     n_samples_seen_ : int
-        Number of training rows, as the objective counts them: the sum of their weights, without
-        held-out rows.
+        Number of training rows, as the objective counts them: the sum of their weights, with copies
+        counted once, without held-out rows.
     n_features_in_ : int
         Number of inputs.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -228,7 +228,9 @@ class DeepWishartClassifier(
         y : array-like of shape (n_samples,)
             Labels of any kind. A single class is allowed: it then has probability one.
         sample_weight : array-like of shape (n_samples,), default=None
-            A weight of k counts as k equal rows, and a row of weight 0 is ignored.
+            A weight of k counts as k equal rows, and a row of weight 0 is ignored. Equal rows are
+            copies, which count once unless inputs have few values: constant weights above one then
+            change nothing.
 
         Returns
         -------
@@ -256,7 +258,7 @@ class DeepWishartClassifier(
         check_classification_targets(y)
         X, y, weights = weighted_rows(X, y, sample_weight)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        self._fit_rows(X, codes, weights, labels=y)
+        self._fit_rows(X, codes, labelled_once(X, codes, weights), labels=y)
         return self
 
     def _scales(self, X, y, weights):

@@ -405,7 +405,8 @@ class DeepWishartRegressor(
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            A weight of k counts as k equal rows, and a row of weight 0 is ignored.
+            A weight of k counts as k equal rows, and a row of weight 0 is ignored. Equal rows are
+            copies, which count once: constant weights above one change nothing.
 
         Returns
         -------

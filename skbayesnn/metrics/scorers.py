@@ -4,7 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from skbayesnn._pipelines import final_step, one_inside
@@ -26,6 +28,15 @@ class _Scorer:
     """What scikit-learn's metadata routing asks of a scorer."""
 
     _weight_request: bool | str | None = field(default=None, kw_only=True, repr=False)
+
+    def __call__(self, estimator, X, y, sample_weight=None):
+        """Score predictions of y at X; TypeError where ``predict`` does not offer what it needs."""
+        if np.ndim(y) == 2 and np.shape(y)[1] > 1:
+            raise ValueError(
+                f"Scorers take a single target, but y has {np.shape(y)[1]}. Score each target by "
+                "its own predictive distribution: predict_distribution(X) returns a list of them."
+            )
+        return self._score(estimator, X, y, sample_weight)
 
     def set_score_request(self, *, sample_weight: bool | str | None) -> Self:
         """Say whether scoring takes weights, where metadata routing is enabled.
@@ -77,8 +88,7 @@ class DistributionScorer(_Scorer):
         if self.sign not in (1, -1):
             raise ValueError(f"sign must be 1 or -1. Got {self.sign!r}.")
 
-    def __call__(self, estimator, X, y, sample_weight=None):
-        """Score predictions of y at X; TypeError where ``predict`` has no distribution."""
+    def _score(self, estimator, X, y, sample_weight):
 
         def predicted(rows):
             return predict_with(estimator, rows, return_distribution=True)
@@ -112,8 +122,7 @@ class PinballScorer(_Scorer):
     def __post_init__(self):
         check_levels(self.quantiles)
 
-    def __call__(self, estimator, X, y, sample_weight=None):
-        """Score predictions of y at X; TypeError where ``predict`` has no quantiles."""
+    def _score(self, estimator, X, y, sample_weight):
         predicted = predict_with(estimator, X, quantiles=self.quantiles)
         return -mean_pinball_loss(y, predicted, self.quantiles, sample_weight=sample_weight)
 
@@ -146,8 +155,7 @@ class IntervalScorer(_Scorer):
             raise ValueError(f"kind must be 'score', 'coverage' or 'width'. Got {self.kind!r}.")
         central_levels(self.coverage)
 
-    def __call__(self, estimator, X, y, sample_weight=None):
-        """Score predictions of y at X; TypeError where ``predict`` has no quantiles."""
+    def _score(self, estimator, X, y, sample_weight):
         interval = predict_with(estimator, X, quantiles=central_levels(self.coverage))
         if self.kind == "coverage":
             return interval_coverage(y, interval, sample_weight=sample_weight)
@@ -161,6 +169,12 @@ def predict_with(estimator: BaseEstimator, X: ArrayLike, **keyword: Any) -> Any:
     inner = estimator
     while hasattr(final_step(inner), "best_estimator_"):
         inner, X = one_inside(inner, X)
+    if isinstance(final_step(inner), TransformedTargetRegressor):
+        raise TypeError(
+            "TransformedTargetRegressor transforms points, not distributions. Transform y before "
+            "the fit, or leave the transformation out: the regressors of skbayesnn standardise "
+            "their targets."
+        )
     try:
         return inner.predict(X, **keyword)
     except TypeError as error:

@@ -39,8 +39,8 @@ def find_copies(X, Y, weights):
     Copies are rows that are equal in inputs and targets, and a row of weight k is k copies. The
     weights sum to the number of distinct rows, and rows with more copies still have a larger one.
     Nothing changes where equal rows are to be expected: where targets have few values and rows with
-    the same inputs have different targets, where fewer than a tenth of the rows are distinct, or
-    where all are equal.
+    the same inputs have different targets, where fewer than a tenth of the rows given are distinct,
+    or where all are equal.
 
     Suppose that r rows follow the first row with their inputs, and c of them are copies. Where all
     targets were the same, the next row is assumed to have this target with probability c / (r + 1).
@@ -71,7 +71,8 @@ def find_copies(X, Y, weights):
     merged = np.bincount(numbers, weights)[order]
     rows, total = rows[order], merged.sum()
     unchanged = Copies(np.arange(len(X)), weights, 0.0)
-    if not max(2.0, FEW_CELLS * total) <= len(rows) < total:
+    # Of the rows, not of their weights: those of a survey are large, and no table's cells.
+    if len(rows) < max(2.0, FEW_CELLS * len(X)) or total <= len(rows):
         return unchanged
     places = len(np.unique(X[rows], axis=0))
     if places < len(rows) and all(rounding_variance(column) > 0 for column in targets[rows].T):

@@ -17,10 +17,11 @@ a grid with the best log density of training rows, each under the trees that wer
 """
 
 from itertools import pairwise
+from numbers import Integral
 from typing import Literal, Self
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.utils import check_random_state
@@ -30,9 +31,11 @@ from skbayesnn._extremes import clipped_targets
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, Seed
 from skbayesnn._validation import (
+    N_JOBS,
     check_parameters,
     check_sample_weight,
     location_and_scale,
+    positive,
 )
 from skbayesnn.base import POINT_ESTIMATES, ProbabilisticRegressorMixin
 from skbayesnn.pooling.copies import distinct_rows
@@ -89,7 +92,8 @@ class ForestDistributionRegressor(ProbabilisticRegressorMixin, RegressorMixin, B
     Attributes
     ----------
     forest_ : RandomForestRegressor
-        The fitted forest of scikit-learn.
+        The fitted forest of scikit-learn, of targets that are standardised, and of inputs minus
+        their median, in units of their interquartile range.
     shrinkage_ : float
         Factor a by which targets are shrunk towards the mean.
     width_ : float
@@ -112,7 +116,8 @@ class ForestDistributionRegressor(ProbabilisticRegressorMixin, RegressorMixin, B
     degrees of freedom, as wide as all targets and with weight 1 / (n + 1) for n rows, stands for
     what the forest never saw.
 
-    Inputs may be sparse, and may have missing values, as in scikit-learn's forest.
+    Inputs may be sparse, and may have missing values, as in scikit-learn's forest. Sparse inputs
+    are not scaled.
 
     References
     ----------
@@ -162,7 +167,8 @@ class ForestDistributionRegressor(ProbabilisticRegressorMixin, RegressorMixin, B
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weight of each row: trees draw it with a probability proportional to it.
+            Weight of each row: trees draw it with a probability proportional to it, so only ratios
+            matter.
 
         Returns
         -------
@@ -181,17 +187,27 @@ class ForestDistributionRegressor(ProbabilisticRegressorMixin, RegressorMixin, B
             If a few targets are so far outside that all others would look the same; they are
             clipped.
         """
-        check_parameters(self, {"point_estimate": POINT_ESTIMATES})
+        check_parameters(
+            self,
+            {
+                "n_estimators": [positive(Integral)],
+                "min_samples_leaf": [positive(Integral)],
+                "point_estimate": POINT_ESTIMATES,
+                "n_jobs": N_JOBS,
+            },
+        )
         rng = check_random_state(self.random_state)
         X, y = validate_data(self, X, y, y_numeric=True, **_TABLE)
         y = y.astype(np.float64)
         rows, weights = check_sample_weight(sample_weight, y)
         X = X[rows]
+        self._X_scales = None if issparse(X) else _robust_scales(X)
+        X = self._scaled(X)
         y, self._y_far = clipped_targets(y[rows], weights)
         # Whatever the units: the grid, and squares that no float holds.
-        given = None if sample_weight is None else weights
+        given = None if np.ptp(weights) == 0 else weights
         self._loc, self._scale = map(float, location_and_scale(y, "y", given))
-        self._n_rows = float(weights.sum())
+        self._n_rows = min(float(weights.sum()), len(y))
         y = (y - self._loc) / self._scale
         self.forest_ = RandomForestRegressor(
             self.n_estimators,
@@ -208,6 +224,13 @@ class ForestDistributionRegressor(ProbabilisticRegressorMixin, RegressorMixin, B
         self._leaf_weights = _leaf_weights(leaves, drawn, self._first_leaf, np.argsort(order))
         self._judge(leaves, _unseen(drawn, X, y), y, weights)
         return self
+
+    def _scaled(self, X):
+        """Inputs as the trees see them."""
+        if self._X_scales is None:
+            return X.astype(np.float32)
+        location, scale = self._X_scales
+        return ((X - location) / scale).astype(np.float32)
 
     def _judge(self, leaves, unseen, y, weights):
         """Set what smooths the targets best, by rows under the trees that did not see them."""
@@ -270,7 +293,7 @@ class ForestDistributionRegressor(ProbabilisticRegressorMixin, RegressorMixin, B
         distribution : PredictiveMixture
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **_TABLE)
+        X = self._scaled(validate_data(self, X, reset=False, **_TABLE))
         n, shape = X.shape[0], (X.shape[0], N_COMPONENTS)
         means, variances = np.empty(shape), np.empty(shape)
         for begin in range(0, n, _ROWS_A_BLOCK):
@@ -283,8 +306,22 @@ class ForestDistributionRegressor(ProbabilisticRegressorMixin, RegressorMixin, B
         return self._y_far(law.scaled(self._loc, self._scale))
 
 
-_TABLE = {"accept_sparse": "csr", "dtype": np.float32, "ensure_all_finite": "allow-nan"}
-"""What a table of inputs may be: as scikit-learn's forest takes and sees it."""
+_TABLE = {"accept_sparse": "csr", "dtype": np.float64, "ensure_all_finite": "allow-nan"}
+"""What a table of inputs may be, as for scikit-learn's forest."""
+
+
+def _robust_scales(X):
+    """Median and interquartile range of each column; where this is 0, the standard deviation, or 1.
+
+    scikit-learn's trees see float32, and take values that differ by less than 1e-7 for equal: a
+    time in seconds since 1970 would be known to a minute or two.
+    """
+    location, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
+    for j in np.flatnonzero(~np.isnan(X).all(axis=0)):
+        column = X[~np.isnan(X[:, j]), j]
+        low, location[j], high = np.quantile(column, [0.25, 0.5, 0.75])
+        scale[j] = high - low or column.std() or 1.0
+    return location, scale
 
 
 def _leaf_weights(leaves, drawn, first_leaf, place):

@@ -19,6 +19,7 @@ targets that are unlike these (:mod:`skbayesnn.pooling.unseen`).
 import inspect
 
 import numpy as np
+from sklearn.dummy import DummyRegressor
 
 from skbayesnn._pipelines import final_step
 from skbayesnn.metrics.scorers import predict_with
@@ -46,7 +47,8 @@ def kind_of(member):
     if hasattr(step, "predict_distribution"):
         return "distribution"
     taken = inspect.signature(step.predict).parameters
-    if "return_std" in taken:
+    # The dummy's standard deviation is zero, whatever its errors are.
+    if "return_std" in taken and not isinstance(step, DummyRegressor):
         return "std"
     return "quantiles" if "quantiles" in taken else "point"
 

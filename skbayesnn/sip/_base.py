@@ -1,5 +1,7 @@
 """From parameters and arrays to a sparse implicit process, and from it to fitted attributes."""
 
+from copy import deepcopy
+
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array
@@ -182,6 +184,10 @@ class SIPBase:
             start, self._generator, chance = spawn_generators(self.random_state, 3)
             self._start(X, y, weights, start, settings)
             self._unseen = Unseen(chance)
+        else:
+            # Copies go on: the fitted ones survive a failure.
+            own = self._inference, self._generator
+            self._inference, self._generator = deepcopy(own)
         inference = self._inference
         inference.attach(
             self._scaled(X), self._scaled_target(y), weights,

@@ -9,7 +9,9 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from skbayesnn._extremes import clipped_targets
 from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, Schedule, Seed
+from skbayesnn._validation import location_and_scale
 from skbayesnn.base import ProbabilisticRegressorMixin
+from skbayesnn.numerics.copies import counted_once
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.sip._base import SIPBase
 from skbayesnn.sip.members import SeveralFits
@@ -173,7 +175,8 @@ class SIPRegressor(
     n_iter_ : int
         Number of epochs that were run.
     n_samples_seen_ : int
-        Number of training rows, as the objective counts them: the sum of the weights.
+        Number of training rows, as the objective counts them: the sum of the weights, with copies
+        counted once by ``fit``.
     estimators_ : list of SIPRegressor
         The fitted members: one for each target if y has several, and otherwise one for each network
         if there are several. Each has the attributes above. With several targets, this estimator
@@ -339,7 +342,8 @@ class SIPRegressor(
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array-like of shape (n_samples,), default=None
-            A weight of k counts as k equal rows, and a row of weight 0 is ignored.
+            A weight of k counts as k equal rows, and a row of weight 0 is ignored. Equal rows are
+            copies, which count once: constant weights above one change nothing.
 
         Returns
         -------
@@ -364,6 +368,9 @@ class SIPRegressor(
         self._check_parameters()
         X, y, weights = regression_rows(self, X, y, sample_weight, least=2)
         y, far = clipped_targets(y, weights, self.normalize_y)
+        if self.normalize_X:
+            location_and_scale(X, "X", weights)  # refuses inputs whose squares no float holds
+        weights = counted_once(X, y, weights)
         self._forget()
         self._y_far = far
         members = self._new_members(y, number_of_networks(self.n_networks, len(X), NETWORKS))

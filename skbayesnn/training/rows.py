@@ -5,6 +5,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from skbayesnn._validation import check_sample_weight
+from skbayesnn.numerics.copies import counted_once
 
 MOST_COPIES = 4
 """Equal rows that are kept together when rows are held out, if inputs have few values."""
@@ -64,6 +65,27 @@ def has_few_values(X, n_rows):
     Such inputs, as those made of categories, have the same values in new rows.
     """
     return n_rows >= (MOST_COPIES + 1) * max(len(np.unique(each)) for each in X.T)
+
+
+def labelled_once(X, codes, weights):
+    """Weights of classified rows, made smaller so that they sum to the number of distinct rows.
+
+    So that large weights, as those of a survey, and rows that come again do not make labels more
+    certain than they are. Inputs with few values are left alone: rows with the same inputs and
+    label are then observations.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+    codes : ndarray of int of shape (n_rows,)
+        Class numbers.
+    weights : ndarray of shape (n_rows,)
+
+    Returns
+    -------
+    weights : ndarray of shape (n_rows,)
+    """
+    return weights if has_few_values(X, len(X)) else counted_once(X, codes, weights)
 
 
 def copies(X, targets):

@@ -13,7 +13,7 @@ from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, Schedule, Seed
 from skbayesnn._validation import Options, check_parameters
 from skbayesnn.numerics.threads import one_blas_thread
-from skbayesnn.training.rows import weighted_rows
+from skbayesnn.training.rows import labelled_once, weighted_rows
 from skbayesnn.udn._base import UnboundedDepthMixin
 from skbayesnn.udn.layers import LayerGenerator
 from skbayesnn.udn.likelihoods import Likelihood, best_temperature
@@ -188,7 +188,8 @@ class UDNClassifier(
         Number of epochs that were run, by the first network, including those of ``refit``; or the
         number of calls of ``partial_fit``.
     n_samples_seen_ : int
-        Number of training rows, as the objective counts them: the sum of all weights.
+        Number of training rows, as the objective counts them: the sum of all weights, with copies
+        counted once by ``fit``.
     n_features_in_ : int
         Number of inputs.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -280,7 +281,9 @@ class UDNClassifier(
         y : array-like of shape (n_samples,)
             Labels of any kind. A single class is allowed: it then has probability one.
         sample_weight : array-like of shape (n_samples,), default=None
-            A weight of k counts as k equal rows, and a row of weight 0 is ignored.
+            A weight of k counts as k equal rows, and a row of weight 0 is ignored. Equal rows are
+            copies, which count once unless inputs have few values: constant weights above one then
+            change nothing.
 
         Returns
         -------
@@ -304,6 +307,7 @@ class UDNClassifier(
             self.class_weight, classes=self.classes_, y=y, sample_weight=weights
         )
         X, codes, weights = _rows_with_weight(X, codes, weights * factors[codes])
+        weights = labelled_once(X, codes, weights)
         law, n_networks = self._law(), self._number_of_networks(len(X))
         self._initialise(*X.shape[::-1], law, n_networks)
         shown = X, self.classes_[codes]

@@ -12,6 +12,7 @@ from skbayesnn._safety import whole_or_not_at_all
 from skbayesnn._typing import ArrayLike, Schedule, Seed
 from skbayesnn._validation import BOOLEAN, Options, check_parameters, location_and_scale, positive
 from skbayesnn.base import POINT_ESTIMATES
+from skbayesnn.numerics.copies import counted_once
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.training.effects import input_effects
 from skbayesnn.training.rows import regression_rows
@@ -191,7 +192,8 @@ class UDNRegressor(
         starts that were not kept (with one input, or with more than twenty); or the number of calls
         of ``partial_fit``.
     n_samples_seen_ : int
-        Number of training rows, as the objective counts them: the sum of all weights.
+        Number of training rows, as the objective counts them: the sum of all weights, with copies
+        counted once by ``fit``.
     n_features_in_ : int
         Number of inputs.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -370,7 +372,8 @@ class UDNRegressor(
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array-like of shape (n_samples,), default=None
-            A weight of k counts as k equal rows, and a row of weight 0 is ignored.
+            A weight of k counts as k equal rows, and a row of weight 0 is ignored. Equal rows are
+            copies, which count once: constant weights above one change nothing.
 
         Returns
         -------
@@ -387,6 +390,7 @@ class UDNRegressor(
         X, y, weights = regression_rows(self, X, y, sample_weight)
         y, self._y_far = clipped_targets(y, weights, self.normalize_y)
         self._y_ndim, targets = y.ndim, y.reshape(len(y), -1)
+        weights = counted_once(X, targets, weights)
         law, n_networks = self._law(targets.shape[1]), self._number_of_networks(len(X))
         self._initialise(*X.shape[::-1], law, n_networks)
         self._train(X, targets, weights, None, (X, y))

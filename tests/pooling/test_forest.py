@@ -41,7 +41,8 @@ def test_sklearn(estimator, check):
 
 def weights_by_hand(model, X, y, row, trees):
     """Weights of the training targets of one row: the mean over trees of shares of its leaf."""
-    trained, (own,) = model.forest_.apply(X), model.forest_.apply(row[None])
+    X, row = model._scaled(X), model._scaled(row[None])
+    trained, (own,) = model.forest_.apply(X), model.forest_.apply(row)
     weights = np.zeros(len(y))
     for t in trees:
         inside = np.zeros(len(y))
@@ -240,3 +241,27 @@ def test_one_mistyped_target_does_not_widen_all_others():
     assert np.mean((low <= truth) & (truth <= high)) > 0.8
     # The other targets have a standard deviation of 1.6, given the inputs 0.3.
     assert np.median(high - low) < 3.0
+
+
+def test_inputs_are_scaled_before_they_lose_digits():
+    X, y = data()
+    expected = forest().fit(X, y).predict(X)
+    # Times in seconds since 1970, of which 1e9 leaves seven digits, and lengths of atoms in metres.
+    for moved in (np.round(X, 6) + 1e9, X * 1e-12, X * 1e38):
+        np.testing.assert_allclose(forest().fit(moved, y).predict(moved), expected, rtol=1e-3)
+    gaps = np.c_[X, np.where(np.arange(150) % 3, np.nan, 1.0), np.full(150, np.nan)]
+    assert np.isfinite(forest().fit(gaps, y).predict(gaps)).all()
+
+
+def test_distributions_at_sparse_rows_are_scored():
+    X, y = data()
+    model = forest().fit(csr_array(X), y)
+    assert model.log_predictive_density(csr_array(X), y).shape == (150,)
+    law = model.predict_distribution(csr_array(X))
+    assert crps_scorer(model, csr_array(X), y) == pytest.approx(-law.crps(y).mean())
+
+
+@pytest.mark.parametrize("name", ["n_estimators", "min_samples_leaf", "n_jobs"])
+def test_its_parameters_are_its_own(name):
+    with pytest.raises(ValueError, match=f"'{name}' parameter of ForestDistributionRegressor"):
+        forest().set_params(**{name: 2.5}).fit(*data())

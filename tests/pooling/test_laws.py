@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from quantiles import Quantiles
 from scipy import stats
+from sklearn.dummy import DummyRegressor
 
-from skbayesnn.pooling.laws import LEVELS, ErrorLaw, MemberLaw, TargetSpread
+from skbayesnn.pooling.laws import LEVELS, ErrorLaw, MemberLaw, TargetSpread, kind_of
 from skbayesnn.pooling.unseen import unseen_targets, with_unseen
 from skbayesnn.predictive import PredictiveMixture
 
@@ -102,3 +103,8 @@ def test_unseen_targets_are_one_of_n_plus_1():
     y = np.array([[-30.0, 0.0, 1.0, 20.0]])
     unseen = unseen_targets(1, 0.5, 3.0)
     np.testing.assert_allclose(law.cdf(y), 0.9 * seen.cdf(y) + 0.1 * unseen.cdf(y))
+
+
+def test_the_dummy_is_a_point_regressor():
+    """Its standard deviations are zero."""
+    assert kind_of(DummyRegressor()) == "point"

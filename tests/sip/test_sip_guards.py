@@ -83,3 +83,10 @@ def test_parameters_are_checked(wrong):
     X, y = wave(20)
     with pytest.raises(InvalidParameterError, match=next(iter(wrong))):
         SIPRegressor(**wrong).fit(X, y)
+
+
+def test_an_extreme_input_is_refused():
+    X, y = wave(30)
+    X[3, 0] = 1e200
+    with pytest.raises(ValueError, match="X has a standard deviation"):
+        SIPRegressor(**SMALL, max_iter=3).fit(X, y)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skbayesnn.training.rows import copies, hold_out
+from skbayesnn.training.rows import copies, hold_out, labelled_once
 
 
 @pytest.mark.parametrize(("n", "at_most", "expected"), [(2, None, 1), (100, None, 10), (100, 4, 4)])
@@ -70,3 +70,13 @@ def test_the_limit_of_held_out_rows_counts_copies():
     groups = np.repeat(np.arange(500), 4)
     _, other = hold_out(2000, 0.5, np.random.default_rng(0), at_most=100, groups=groups)
     assert len(other) == 100
+
+
+def test_labels_count_as_many_as_differ():
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=(40, 2)), rng.integers(0, 2, 40)
+    weights = rng.uniform(50, 500, 40)
+    np.testing.assert_allclose(labelled_once(X, codes, weights), 40 * weights / weights.sum())
+    # Less than a row each, or categories, whose equal rows are observations: as they are.
+    np.testing.assert_array_equal(labelled_once(X, codes, np.full(40, 0.5)), 0.5)
+    np.testing.assert_array_equal(labelled_once(np.sign(X), codes, weights), weights)
