@@ -19,19 +19,19 @@ FEW = 0.02
 MOST_OF_A_VALUE = 0.1
 """Part of the rows at most that have this one value."""
 DOMINATED = 10.0
-"""Few extremes hide the other rows if they multiply the standard deviation by more than this."""
+"""Few extreme targets hide the others if they multiply the standard deviation by more than this."""
 FARTHEST = 10.0
 """What extremes are then taken for: so many deviations of the other rows from their mean."""
 LARGEST_SCALE = 1e140
 """Of targets beyond the limits: variances, which are the square and more, have to be floats."""
 
 
-def limits_of_extremes(values, name, weights=None):
+def limits_of_extremes(values, name, weights=None, dominated=DOMINATED):
     """Limits beyond which a few values would make all others look the same.
 
     Where the fiftieth of the rows that is farthest from the median (or the farthest value, if no
     more than a tenth of the rows have it) multiplies the deviation by more than
-    :data:`DOMINATED`, there are limits: the mean of the other rows, and :data:`FARTHEST` times
+    ``dominated``, there are limits: the mean of the other rows, and :data:`FARTHEST` times
     their deviation to both sides. Values are to be clipped to these before their deviation is
     taken. Other tables have no limits, so that nothing changes. Limits move with the values if
     these are shifted or multiplied, and k equal rows count as one of weight k.
@@ -43,6 +43,7 @@ def limits_of_extremes(values, name, weights=None):
         What the values are, for the warning.
     weights : ndarray of shape (n_samples,) or None, default=None
         How often each row counts.
+    dominated : float, default=10
 
     Returns
     -------
@@ -66,7 +67,7 @@ def limits_of_extremes(values, name, weights=None):
     """
     columns = values.reshape(len(values), -1)
     weights = np.ones(len(values)) if weights is None else weights
-    low, high = np.array([_limits_of_column(column, weights) for column in columns.T]).T
+    low, high = np.array([_limits_of_column(column, weights, dominated) for column in columns.T]).T
     beyond = ((columns < low) | (columns > high)).sum(axis=0)
     if beyond.any():
         j = int(beyond.argmax())
@@ -197,7 +198,7 @@ def clipped_targets(y, weights, clip=True):
     return clipped, FarTargets(counts / weights.sum(), scales, 2.0 + counts)
 
 
-def _limits_of_column(values, weights):
+def _limits_of_column(values, weights, dominated):
     """Limits of one column."""
     # Halves, since the difference of two numbers can overflow.
     middle = 0.5 * _quantile(values, weights, 0.5)
@@ -217,7 +218,7 @@ def _limits_of_column(values, weights):
     # If the outer ones dominate, the squared deviation of all rows is theirs.
     with np.errstate(over="ignore"):
         total = np.sqrt(weights[~inner] @ (distances[~inner] / unit) ** 2 / weights.sum())
-    if not total > DOMINATED * deviation:
+    if not total > dominated * deviation:
         return -np.inf, np.inf
     reach = FARTHEST * deviation * np.array([-1.0, 1.0])
     return 2.0 * (middle + unit * (mean + reach))

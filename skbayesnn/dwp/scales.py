@@ -19,6 +19,10 @@ reach the first, and none may exceed the second."""
 TARGET_SPREADS, LARGEST_MEAN = (1e-3, 30.0), 300.0
 """Limits on the standard deviation and on the mean of targets that are not standardised."""
 
+HIDDEN = 100.0
+"""Few extremes of an input hide its other values if they multiply its standard deviation by more.
+Length scales fit to what is less than that, as inputs with heavy tails have it."""
+
 
 class InputScales:
     """Offset and scale of each input.
@@ -42,7 +46,7 @@ class InputScales:
         self._scores, self.X_scale = None, np.ones(X.shape[1])
         self.X_limits = (-np.inf, np.inf)
         if normalize_X:
-            self.X_limits = limits_of_extremes(X, "X", weights)
+            self.X_limits = limits_of_extremes(X, "X", weights, HIDDEN)
             X = np.clip(X, *self.X_limits)
         # Only distances matter, so subtracting an offset costs nothing but rounding errors.
         self.X_offset, self.X_spread = location_and_scale(X, "X", weights)

@@ -228,7 +228,8 @@ class StableNNRegressor(
     with ``extrapolation="posterior"``. In one gap between 2000 rows, the log density was 1.4 nats
     per row below that of a Gaussian process. With 20 to 50 rows, they cover less than 0.75 on three
     of 84 tables, and 0.65 at the least (rows that occur three times, inputs of many scales,
-    constant columns).
+    constant columns). If more than half of the targets are zero and the others are continuous, they
+    cover 0.69 to 0.88 on eight tables; with ``likelihood="gaussian"``, 0.86 to 0.95.
 
     Additive cells: if an input has more than 5000 distinct values (with more than 20 inputs, more
     than 100,000 divided by their number), neighbouring values are grouped. Dense units are exact up
