@@ -22,6 +22,7 @@ import numpy as np
 from sklearn.dummy import DummyRegressor
 
 from skbayesnn._pipelines import final_step
+from skbayesnn._validation import location_and_scale
 from skbayesnn.metrics.scorers import predict_with
 from skbayesnn.pooling.unseen import with_unseen
 from skbayesnn.predictive import PredictiveMixture
@@ -57,10 +58,7 @@ class TargetSpread:
     """Location and spread of the training targets, and their number."""
 
     def __init__(self, y, sample_weight=None):
-        self.mean = float(np.average(y, weights=sample_weight))
-        self.std = float(np.sqrt(np.average((y - self.mean) ** 2, weights=sample_weight)))
-        if self.std <= 1e-14 * np.abs(y).max():  # a constant's is rounding error
-            self.std = 1.0
+        self.mean, self.std = map(float, location_and_scale(y, "y", sample_weight))
         self.n_rows = len(y) if sample_weight is None else float(np.sum(sample_weight))
 
     def smooth(self, values, n_known):
