@@ -17,7 +17,7 @@ from skbayesnn.dwp.plan import CONSTRAINTS
 from skbayesnn.dwp.scales import ClassScales
 from skbayesnn.numerics.threads import one_blas_thread
 from skbayesnn.numerics.workers import Workers
-from skbayesnn.training.rows import labelled_once, weighted_rows
+from skbayesnn.training.rows import weighted_rows
 
 
 class DeepWishartClassifier(
@@ -258,7 +258,7 @@ class DeepWishartClassifier(
         check_classification_targets(y)
         X, y, weights = weighted_rows(X, y, sample_weight)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        self._fit_rows(X, codes, labelled_once(X, codes, weights), labels=y)
+        self._fit_rows(X, codes, weights, labels=y)
         return self
 
     def _scales(self, X, y, weights):

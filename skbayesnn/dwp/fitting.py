@@ -11,7 +11,7 @@ from skbayesnn.numerics.copies import find_copies
 from skbayesnn.numerics.random import spawn_generators
 from skbayesnn.numerics.workers import Workers
 from skbayesnn.training.loop import CallbackTasks, train
-from skbayesnn.training.rows import copies, hold_out, number_of_rows
+from skbayesnn.training.rows import copies, hold_out, labelled_once, number_of_rows
 from skbayesnn.training.settings import holds_out
 
 
@@ -27,7 +27,10 @@ class Training:
         if labels is None:
             y, self._y_far = clipped_targets(y, weights, self.normalize_y)
             rows, weights, chance = find_copies(X, y, weights)
-            X, y = X[rows], y[rows]
+        else:
+            rows, weights = labelled_once(X, y, weights)
+            labels = labels[rows]
+        X, y = X[rows], y[rows]
         train_rows, held_out = slice(None), None
         if holds_out(self, automatic=False):
             groups = copies(X, y)

@@ -72,7 +72,7 @@ def find_copies(X, Y, weights):
     rows, total = rows[order], merged.sum()
     unchanged = Copies(np.arange(len(X)), weights, 0.0)
     # Of the rows, not of their weights: those of a survey are large, and no table's cells.
-    if len(rows) < max(2.0, FEW_CELLS * len(X)) or total <= len(rows):
+    if len(rows) < max(2.0, FEW_CELLS * len(X)) or total <= len(rows) * (1.0 + 1e-12):
         return unchanged
     places = len(np.unique(X[rows], axis=0))
     if places < len(rows) and all(rounding_variance(column) > 0 for column in targets[rows].T):

@@ -5,7 +5,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from skbayesnn._validation import check_sample_weight
-from skbayesnn.numerics.copies import counted_once
+from skbayesnn.numerics.copies import find_copies
 
 MOST_COPIES = 4
 """Equal rows that are kept together when rows are held out, if inputs have few values."""
@@ -68,7 +68,7 @@ def has_few_values(X, n_rows):
 
 
 def labelled_once(X, codes, weights):
-    """Weights of classified rows, made smaller so that they sum to the number of distinct rows.
+    """Classified rows that differ, with weights that sum to their number, or to less.
 
     So that large weights, as those of a survey, and rows that come again do not make labels more
     certain than they are. Inputs with few values are left alone: rows with the same inputs and
@@ -83,9 +83,13 @@ def labelled_once(X, codes, weights):
 
     Returns
     -------
-    weights : ndarray of shape (n_rows,)
+    rows : ndarray of int of shape (n_distinct,), or slice
+        The first of each; a slice where inputs have few values.
+    weights : ndarray of shape (n_distinct,)
     """
-    return weights if has_few_values(X, len(X)) else counted_once(X, codes, weights)
+    return (
+        (slice(None), weights) if has_few_values(X, len(X)) else find_copies(X, codes, weights)[:2]
+    )
 
 
 def copies(X, targets):

@@ -307,7 +307,8 @@ class UDNClassifier(
             self.class_weight, classes=self.classes_, y=y, sample_weight=weights
         )
         X, codes, weights = _rows_with_weight(X, codes, weights * factors[codes])
-        weights = labelled_once(X, codes, weights)
+        rows, weights = labelled_once(X, codes, weights)
+        X, codes = X[rows], codes[rows]
         law, n_networks = self._law(), self._number_of_networks(len(X))
         self._initialise(*X.shape[::-1], law, n_networks)
         shown = X, self.classes_[codes]

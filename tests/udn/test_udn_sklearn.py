@@ -25,7 +25,7 @@ def test_sklearn(estimator, check):
 
 @pytest.mark.parametrize("model", [UDNClassifier, UDNRegressor])
 def test_weights_are_routed_through_a_pipeline(model):
-    X, y, weights = [[0.0], [1.0], [2.0], [3.0]] * 5, [0, 1, 0, 1] * 5, [1.0, 2.0, 0.0, 1.0] * 5
+    X, y, weights = [[float(i)] for i in range(20)], [0, 1, 0, 1] * 5, [0.5, 1.0, 0.0, 0.5] * 5
     with sklearn.config_context(enable_metadata_routing=True):
         inner = model(max_iter=2, random_state=0).set_fit_request(sample_weight=True)
         pipe = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), inner).fit(
