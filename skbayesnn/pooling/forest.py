@@ -230,6 +230,7 @@ class ForestDistributionRegressor(ProbabilisticRegressorMixin, RegressorMixin, B
         if self._X_scales is None:
             return X.astype(np.float32)
         location, scale = self._X_scales
+        X = X.toarray() if issparse(X) else X  # fitted to dense rows
         return ((X - location) / scale).astype(np.float32)
 
     def _judge(self, leaves, unseen, y, weights):

@@ -258,6 +258,9 @@ def test_distributions_at_sparse_rows_are_scored():
     model = forest().fit(csr_array(X), y)
     assert model.log_predictive_density(csr_array(X), y).shape == (150,)
     law = model.predict_distribution(csr_array(X))
+    np.testing.assert_array_equal(model.predict(X), law.mean())
+    dense = forest().fit(X, y)
+    np.testing.assert_array_equal(dense.predict(csr_array(X)), dense.predict(X))
     assert crps_scorer(model, csr_array(X), y) == pytest.approx(-law.crps(y).mean())
 
 
