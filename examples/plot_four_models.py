@@ -29,7 +29,8 @@ models = (
     SIPRegressor(random_state=0),
 )
 
-# %% Each image shows the predictive density of a new observation; each column is scaled to its own
+# %%
+# Each image shows the predictive density of a new observation; each column is scaled to its own
 # maximum. No model is best in every row. The stable network keeps jumps sharp, and the deep Wishart
 # process draws the smoothest curves. The noise of the stable network itself can only grow or only
 # fall along an input. The Gaussian process that takes part in its predictions finds that the noise

@@ -36,7 +36,8 @@ for model in models:
     name = type(model).__name__
     print(f"{name:21}  {inside[in_gap].mean():4.0%}     {inside[beyond].mean():4.0%}")
 
-# %% The intervals of all four models contain the curve in the gap and beyond the data. Beyond the
+# %%
+# The intervals of all four models contain the curve in the gap and beyond the data. Beyond the
 # data, the deep Wishart process returns to its prior, with wide intervals, within about a length
 # scale. The network of unbounded depth and the sparse implicit process do much the same, because
 # where no row is near their prediction is that of a Gaussian process. The stable network expects

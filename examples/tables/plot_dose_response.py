@@ -17,8 +17,9 @@ dose = np.repeat([0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 5, 6, 8], 4).astype(float)
 effect = np.where(dose < 2.7, 4.0, 22.0) + 1.5 * np.log1p(dose)
 response = effect + 3 * generator.normal(size=dose.size)
 
-# %% The stable network needs no parametric curve. It finds the jump, and is nearly flat elsewhere.
-# A Gaussian process takes part in its predictions to the extent that it predicts left-out doses
+# %%
+# The stable network needs no parametric curve. It finds the jump, and is nearly flat elsewhere. A
+# Gaussian process takes part in its predictions to the extent that it predicts left-out doses
 # better. Here it hardly does.
 
 model = StableNNRegressor(random_state=0).fit(dose[:, None], response)
