@@ -1,6 +1,8 @@
 """Limits of a few extremes that would make all other values look the same, and predictions of
 targets beyond them."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -15,6 +17,7 @@ from skbayesnn import (
 )
 from skbayesnn._extremes import DOMINATED, FARTHEST, FEW, clipped_targets, limits_of_extremes
 from skbayesnn._validation import location_and_scale
+from skbayesnn.dwp.scales import InputScales
 from skbayesnn.pooling.forest import ForestDistributionRegressor
 from skbayesnn.predictive import PredictiveMixture
 
@@ -206,3 +209,15 @@ def test_one_mistyped_target_does_not_hide_the_others(model):
     truth = new[:, 0] - 2 * new[:, 1]
     # The deviation of the truth is 2.6: medians are closer than a fifth of it.
     assert np.median(np.abs(model.predict(new, quantiles=[0.5])[:, 0] - truth)) < 0.5
+
+
+def test_inputs_with_heavy_tails_are_no_mistakes():
+    """Among 40 values of one, 300 multiplies the deviation by 47, and 3000 by 470."""
+    x = np.tile([-1.0, 1.0], 20)
+    for far, limited in [(300.0, False), (3000.0, True)]:
+        x[-1] = far
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            scales = InputScales(x[:, None], np.ones(40), normalize_X=True)
+        _, high = scales.X_limits
+        assert bool(np.isfinite(high).all()) == limited

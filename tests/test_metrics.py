@@ -326,3 +326,10 @@ def test_errors_inside_predict_are_not_disguised(data):
     # Keywords that are swallowed leave a point prediction in place of a distribution.
     with pytest.raises(TypeError, match="Expected a PredictiveMixture"):
         metrics.crps_scorer(Broken(), *data)
+
+
+@pytest.mark.parametrize("scorer", [metrics.crps_scorer, metrics.pinball_scorer])
+def test_scorers_take_a_single_target(model, data, scorer):
+    X, y = data
+    with pytest.raises(ValueError, match="single target, but y has 2"):
+        scorer(model, X, np.column_stack([y, y]))

@@ -2,10 +2,11 @@
 
 import pickle
 
+import joblib
 import numpy as np
 import pytest
 from quick import CLASSIFIERS, REGRESSORS
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
@@ -100,3 +101,16 @@ def test_a_warning_of_effects_names_the_line_of_the_user():
     with pytest.warns(UserWarning, match="for the parts of the function") as told:
         model.partial_effects(X)
     assert told[0].filename == __file__
+
+
+@pytest.mark.parametrize(
+    "estimator", [each for each in ESTIMATORS if hasattr(each, "partial_fit")], ids=named
+)
+def test_a_stream_goes_on_from_a_file_that_is_mapped_into_memory(estimator, tmp_path):
+    """Its arrays are read-only."""
+    X, y = data(20)
+    told = {"classes": [0, 1]} if is_classifier(estimator) else {}
+    own = clone(estimator).partial_fit(X, y, **told)
+    joblib.dump(own, tmp_path / "model")
+    mapped = joblib.load(tmp_path / "model", mmap_mode="r").partial_fit(X, y)
+    np.testing.assert_array_equal(mapped.predict(X), own.partial_fit(X, y).predict(X))

@@ -167,8 +167,8 @@ class ForestDistributionRegressor(ProbabilisticRegressorMixin, RegressorMixin, B
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weight of each row: trees draw it with a probability proportional to it, so only ratios
-            matter.
+            Weight of each row: trees draw it with a probability proportional to it. If weights sum
+            to less than the number of rows, that is the number n of the notes.
 
         Returns
         -------

@@ -225,7 +225,7 @@ class _Held:
 
 
 def pass_once(model, *, learning_rate, generator, batch_size=None):
-    """Take the steps of one epoch over a batch of a stream, or leave the model as it was.
+    """Take the steps of one epoch over a batch of a stream.
 
     Parameters
     ----------
@@ -244,13 +244,12 @@ def pass_once(model, *, learning_rate, generator, batch_size=None):
     Raises
     ------
     FloatingPointError
-        The model did not stay finite, or the loss exceeded its limit.
+        The model did not stay finite, or the loss exceeded its limit. It is of no use then: callers
+        pass a copy.
     """
-    safe = model.state()
     order = generator.permutation(model.n_rows)
     loss = model.epoch(order, min(batch_size or model.n_rows, model.n_rows), learning_rate)
     if model.non_finite() is not None or not loss <= model.loss_limit:
-        model.restore(safe)
         raise FloatingPointError(
             "The steps on this batch diverged; the model is unchanged. Scale inputs and targets, "
             "or lower 'learning_rate'."

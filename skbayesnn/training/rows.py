@@ -87,9 +87,9 @@ def labelled_once(X, codes, weights):
         The first of each; a slice where inputs have few values.
     weights : ndarray of shape (n_distinct,)
     """
-    return (
-        (slice(None), weights) if has_few_values(X, len(X)) else find_copies(X, codes, weights)[:2]
-    )
+    if has_few_values(X, len(X)):
+        return slice(None), weights
+    return find_copies(X, codes, weights)[:2]
 
 
 def copies(X, targets):
