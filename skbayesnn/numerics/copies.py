@@ -1,8 +1,20 @@
-"""Rows that a table has more than once: they say nothing of the noise.
+"""Rows that a table has more than once, and weights: they say nothing of the noise.
 
 Noise that is a continuous variable gives no two rows the same target. Rows that come again with
 theirs are not new observations, and a model that takes them for such finds that there is no noise:
-with a few of them it goes through all targets. So rows count as many as differ. Not in the papers.
+with a few of them it goes through all targets. A row of weight w is w copies to a model, so uneven
+weights do the same, whatever their mean. The weights of rows that differ are therefore scaled so
+that together they count as at most Kish's effective number of rows, (Σw)² / Σw² (L. Kish, Survey
+Sampling, 1965). Not in the four papers.
+
+This is the largest scale at which weights cannot deny the noise. Suppose that all targets have the
+noise variance σ², and that a function of variance s² is independent from row to row. Then, at these
+variances, the expected derivative of the log evidence in log σ² is
+
+    ½ Σ (1 − w) w (w + 2r) / (w + r)²,    r = σ²/s².
+
+It is at least 0 for all r if and only if Σw² ≤ Σw, since (w + 2r) / (w + r)² decreases in w. The
+sum of such weights is at most the effective number.
 """
 
 from typing import NamedTuple
@@ -15,6 +27,10 @@ FEW_CELLS = 0.1
 """Where fewer of the rows differ, the table is one of few cells, which repeats fill."""
 
 
+LEAST_EFFECTIVE = 0.5
+"""The largest weights are cut where less than this part of the rows would count."""
+
+
 class Copies(NamedTuple):
     """What a table's copies say.
 
@@ -23,24 +39,108 @@ class Copies(NamedTuple):
     rows : ndarray of int of shape (n_distinct,)
         The first of each of the rows that differ.
     weights : ndarray of shape (n_distinct,)
-        Their sum is n_distinct, or that of the weights of all rows if it is smaller.
+        How many rows each counts as.
     chance : float
         Probability that a row with the inputs of one of these has its target; 0 without copies.
+    groups : ndarray of int of shape (n,)
+        Which of these each row of the table is.
     """
 
     rows: np.ndarray
     weights: np.ndarray
     chance: float
+    groups: np.ndarray
 
 
-def find_copies(X, Y, weights):
+def effective_number(weights):
+    """Kish's effective number of rows: all of them if their weights are the same."""
+    return weights.sum() ** 2 / (weights @ weights)
+
+
+def cut_weights(weights):
+    """Cut the largest weights where less than half of the rows would count.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n,)
+
+    Returns
+    -------
+    cut : ndarray of shape (n,)
+        All above a limit are equal to it. The effective number is at least n / 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cut_weights(np.array([1.0, 2.0, 3.0, 1000.0])).round(2)
+    array([ 1.  ,  2.  ,  3.  , 12.63])
+    """
+    least = LEAST_EFFECTIVE * len(weights)
+    if effective_number(weights) >= least * (1.0 - 1e-9):  # also of weights that were cut before
+        return weights
+    ordered = np.sort(weights)
+    sums, squares = np.cumsum(ordered), np.cumsum(ordered**2)
+    n_above = np.arange(len(weights) - 1, -1, -1)
+    enough = (sums + n_above * ordered) ** 2 >= least * (squares + n_above * ordered**2)
+    last = np.flatnonzero(enough)[-1]
+    # The limit c is above this weight: (sum + n_above c)² = least (squares + n_above c²).
+    sums, squares, n_above = sums[last], squares[last], n_above[last]
+    half, rest = n_above * sums, sums**2 - least * squares
+    square = n_above * (least - n_above)
+    return np.minimum(weights, (half + np.sqrt(half**2 + square * rest)) / square)
+
+
+def effective_counts(weights):
+    """How many rows each of some rows that differ counts as.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n,)
+
+    Returns
+    -------
+    counts : ndarray of shape (n,)
+        Proportional to the weights, but for the largest (:func:`cut_weights`), and at most these.
+        Their sum is at most the effective number of rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> effective_counts(np.array([100.0, 200.0, 200.0])).round(3)
+    array([0.556, 1.111, 1.111])
+    """
+    weights = cut_weights(weights)
+    return weights * min(1.0, weights.sum() / (weights @ weights))
+
+
+def _groups(X, Y):
+    """The first row of each group of equal ones, as they come, and the group of each row."""
+    table = np.column_stack([X, Y.reshape(len(Y), -1)])
+    _, rows, numbers = np.unique(table, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(rows)
+    return rows[order], np.argsort(order)[numbers]
+
+
+def _has_cells(X, Y, rows):
+    """Whether equal rows are to be expected, of which these are the first."""
+    # Of the rows, not of their weights: those of a survey are large, and no table's cells.
+    if len(rows) < max(2.0, FEW_CELLS * len(X)):
+        return True
+    repeated = len(np.unique(X[rows], axis=0)) < len(rows)
+    return repeated and all(rounding_variance(y) > 0 for y in Y.reshape(len(Y), -1)[rows].T)
+
+
+def find_copies(X, Y, weights, counts=effective_counts, cells=False):
     """Rows that differ, with weights for each of them.
 
-    Copies are rows that are equal in inputs and targets, and a row of weight k is k copies. The
-    weights sum to the number of distinct rows, and rows with more copies still have a larger one.
-    Nothing changes where equal rows are to be expected: where targets have few values and rows with
-    the same inputs have different targets, where fewer than a tenth of the rows given are distinct,
-    or where all are equal.
+    Copies are rows that are equal in inputs and targets, and a row of weight k is k copies. Rows
+    with more copies have a larger weight, but all together count as no more than differ.
+
+    Where equal rows are to be expected, each row is an observation: where targets have few values
+    and rows with the same inputs have different targets, where fewer than a tenth of the rows given
+    are distinct, or where all are equal. If all rows of such a table differ and their weights are
+    whole numbers, these are taken for the numbers of observations in its cells; other weights say
+    which rows matter more.
 
     Suppose that r rows follow the first row with their inputs, and c of them are copies. Where all
     targets were the same, the next row is assumed to have this target with probability c / (r + 1).
@@ -50,6 +150,10 @@ def find_copies(X, Y, weights):
     X : ndarray of shape (n, n_inputs)
     Y : ndarray of shape (n,) or (n, n_targets)
     weights : ndarray of shape (n,)
+    counts : callable, default=effective_counts
+        Tells from weights of rows that differ how many rows each counts as.
+    cells : bool, default=False
+        Whether equal rows are to be expected in any case.
 
     Returns
     -------
@@ -60,29 +164,23 @@ def find_copies(X, Y, weights):
     >>> import numpy as np
     >>> X, y = np.array([[1.0], [2.0], [1.0], [3.0]]), np.array([0.5, 0.7, 0.5, 0.6])
     >>> copies = find_copies(X, y, np.ones(4))
-    >>> copies.rows, copies.weights, round(copies.chance, 3)
-    (array([0, 1, 3]), array([1.5 , 0.75, 0.75]), 0.5)
+    >>> copies.rows, copies.weights.round(3), round(copies.chance, 3)
+    (array([0, 1, 3]), array([1.333, 0.667, 0.667]), 0.5)
     """
-    targets = Y.reshape(len(Y), -1)
-    _, rows, numbers = np.unique(
-        np.column_stack([X, targets]), axis=0, return_index=True, return_inverse=True
-    )
-    order = np.argsort(rows)  # as they come
-    merged = np.bincount(numbers, weights)[order]
-    rows, total = rows[order], merged.sum()
-    unchanged = Copies(np.arange(len(X)), weights, 0.0)
-    # Of the rows, not of their weights: those of a survey are large, and no table's cells.
-    if len(rows) < max(2.0, FEW_CELLS * len(X)) or total <= len(rows) * (1.0 + 1e-12):
-        return unchanged
-    places = len(np.unique(X[rows], axis=0))
-    if places < len(rows) and all(rounding_variance(column) > 0 for column in targets[rows].T):
-        return unchanged
-    chance = float((total - len(rows)) / (total - places + 1.0))
-    return Copies(rows, merged * (len(rows) / total), chance)
+    rows, groups = _groups(X, Y)
+    if cells or _has_cells(X, Y, rows):
+        aggregated = len(rows) == len(X) and (weights == np.round(weights)).all()
+        each = np.arange(len(X))
+        return Copies(each, weights if aggregated else counts(weights), 0.0, each)
+    merged = np.bincount(groups, weights)
+    total, places = merged.sum(), len(np.unique(X[rows], axis=0))
+    more = total - len(rows)
+    chance = more / (total - places + 1.0) if more > 1e-12 * total else 0.0
+    return Copies(rows, counts(merged), float(chance), groups)
 
 
 def counted_once(X, Y, weights):
-    """Weights of all rows, made smaller so that they sum to the number of rows that differ.
+    """Weights of all rows, made smaller so that they count as many as differ.
 
     The rows may be kept as they are then: equal ones share what one of them would count.
 
@@ -99,7 +197,9 @@ def counted_once(X, Y, weights):
     --------
     >>> import numpy as np
     >>> X, y = np.array([[1.0], [2.0], [1.0], [3.0]]), np.array([0.5, 0.7, 0.5, 0.6])
-    >>> counted_once(X, y, np.ones(4))
-    array([0.75, 0.75, 0.75, 0.75])
+    >>> counted_once(X, y, np.ones(4)).round(3)
+    array([0.667, 0.667, 0.667, 0.667])
     """
-    return weights * (find_copies(X, Y, weights).weights.sum() / weights.sum())
+    copies = find_copies(X, Y, weights)
+    shares = copies.weights / np.bincount(copies.groups, weights)
+    return weights * shares[copies.groups]

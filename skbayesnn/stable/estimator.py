@@ -449,7 +449,7 @@ class StableNNRegressor(
     def _prepared(self, X, y, weights):
         """Rows without copies and extremes, their targets and weights, location and scale of y."""
         y, self._y_far = clipped_targets(y, weights, self.normalize_y)
-        rows, weights, _ = find_copies(X, y, weights)
+        rows, weights, *_ = find_copies(X, y, weights)
         X, y = X[rows], y[rows]
         location, scale = location_and_scale(y, "y", weights) if self.normalize_y else (0.0, 1.0)
         return X, y, weights, location, scale

@@ -71,8 +71,9 @@ def labelled_once(X, codes, weights):
     """Classified rows that differ, with weights that sum to their number, or to less.
 
     So that large weights, as those of a survey, and rows that come again do not make labels more
-    certain than they are. Inputs with few values are left alone: rows with the same inputs and
-    label are then observations.
+    certain than they are. Where inputs have few values, rows with the same inputs and label are
+    observations. Ratios of weights stay, as those of classes must: unlike the noise of a
+    regression, a probability is not lost to a few heavy rows.
 
     Parameters
     ----------
@@ -83,13 +84,16 @@ def labelled_once(X, codes, weights):
 
     Returns
     -------
-    rows : ndarray of int of shape (n_distinct,), or slice
-        The first of each; a slice where inputs have few values.
+    rows : ndarray of int of shape (n_distinct,)
+        The first of each.
     weights : ndarray of shape (n_distinct,)
     """
-    if has_few_values(X, len(X)):
-        return slice(None), weights
-    return find_copies(X, codes, weights)[:2]
+    return find_copies(X, codes, weights, _at_most_rows, has_few_values(X, len(X)))[:2]
+
+
+def _at_most_rows(weights):
+    """Weights, divided by their mean where it is above one."""
+    return weights / max(1.0, weights.mean())
 
 
 def copies(X, targets):

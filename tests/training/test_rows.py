@@ -81,6 +81,15 @@ def test_labels_count_as_many_as_differ():
     expected = weights * (1 + np.arange(40) % 3)
     np.testing.assert_array_equal(again[rows], np.arange(40))
     np.testing.assert_allclose(counts, 40 * expected / expected.sum())
-    # Less than a row each, or categories, whose equal rows are observations: as they are.
+    # Less than a row each: as they are.
     np.testing.assert_array_equal(labelled_once(X, codes, np.full(40, 0.5))[1], 0.5)
-    np.testing.assert_array_equal(labelled_once(np.sign(X), codes, weights)[1], weights)
+    # Categories: equal rows are observations, of which weights say which matter more,
+    cells, many = np.sign(X), np.ones(40)
+    np.testing.assert_array_equal(labelled_once(cells, codes, many)[1], many)
+    np.testing.assert_allclose(labelled_once(cells, codes, weights)[1], weights / weights.mean())
+    # but whole numbers are counts where each cell has one row.
+    cells = np.repeat([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]] * 5, 2, axis=0)
+    cells, codes = np.column_stack([cells, np.repeat(np.arange(5), 8)]), np.arange(40) % 2
+    rows, counts = labelled_once(cells, codes, np.ceil(weights))
+    np.testing.assert_array_equal(rows, np.arange(40))
+    np.testing.assert_array_equal(counts, np.ceil(weights))
