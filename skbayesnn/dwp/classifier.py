@@ -145,7 +145,7 @@ class DeepWishartClassifier(
     validation_scores_ : list of float
         Mean log density of the standardised held-out targets (for classes, mean log probability),
         each time they were scored.
-    n_samples_seen_ : int
+    n_samples_seen_ : int or float
         Number of training rows, as the objective counts them: the sum of their weights, with copies
         counted once, without held-out rows.
     n_features_in_ : int

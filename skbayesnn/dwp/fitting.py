@@ -26,7 +26,7 @@ class Training:
         generators, table, chance = spawn_generators(self.random_state, 8), (X, y), 0.0
         if labels is None:
             y, self._y_far = clipped_targets(y, weights, self.normalize_y)
-            rows, weights, chance, _ = find_copies(X, y, weights)
+            rows, weights, chance, _ = find_copies(X, y, weights, tell=True)
         else:
             rows, weights = labelled_once(X, y, weights)
             labels = labels[rows]

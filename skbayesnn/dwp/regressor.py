@@ -209,7 +209,7 @@ class DeepWishartRegressor(
     validation_scores_ : list of float
         Mean log density of the standardised held-out targets (for classes, mean log probability),
         each time they were scored.
-    n_samples_seen_ : int
+    n_samples_seen_ : int or float
         Number of training rows, as the objective counts them: the sum of their weights, with copies
         counted once (see the notes), without held-out rows.
     n_features_in_ : int
@@ -244,13 +244,15 @@ class DeepWishartRegressor(
     rows are few, use inputs and targets rounded to about a millionth of their range, so that
     repeated rows and weights give equal results. After ``partial_fit`` none of this is done.
 
-    If there are copies of rows, or weights above one, all weights are multiplied by a constant, so
+    If there are copies of rows, or weights above one, all weights are divided by a constant, so
     that their sum is the number of distinct rows. Otherwise the model would infer that there is no
-    noise. If the inputs of r rows occur in an earlier row, and c of these rows are copies, then a
-    new row with the inputs of a training row has the target of that row with probability c / (r +
-    1), unless training rows with these inputs have several targets. None of this is done in
-    ``partial_fit``, if fewer than a tenth of the rows are distinct, or if targets have few values
-    and differ between rows with the same inputs.
+    noise. If the weights w are so uneven that Kish's effective number of rows, (Σw)² / Σw², is less
+    than half of the number of rows, the largest are first cut, with a warning. If the inputs of r
+    rows occur in an earlier row, and c of these rows are copies, then a new row with the inputs of
+    a training row has the target of that row with probability c / (r + 1), unless training rows
+    with these inputs have several targets. None of this is done in ``partial_fit``. If fewer than a
+    tenth of the rows are distinct, or targets have few values and differ between rows with the same
+    inputs, each row is an observation, and weights are scaled unless they count the rows of a cell.
 
     Student-t noise is y − f(x) = σ(x) (a + b v + √v z), where z is standard normal and 1/v is a
     Gamma variable of mean one, whose shape and rate are half the degrees of freedom. In predictions
@@ -406,7 +408,8 @@ class DeepWishartRegressor(
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
             A weight of k counts as k equal rows, and a row of weight 0 is ignored. Equal rows are
-            copies, which count once: constant weights above one change nothing.
+            copies, which count once: constant weights above one change nothing, and the largest of
+            very uneven weights are cut (:doc:`/vocabulary`).
 
         Returns
         -------

@@ -44,7 +44,7 @@ _TIE = 1e-7
 # little noise. It suits tables of groups (such as the years of a state), whose rows are so close to
 # each other that a random subset looks like noise; it continues after some iterations only if it
 # leads. The second has nearly no noise. It is tried if the weights sum to more than the number of
-# distinct rows (``numerics.copies`` allows that only in tables of few cells or few values), since
+# distinct rows (only in tables of few cells or few values: ``numerics.copies``), since
 # rows with the same target are evidence against noise.
 _LEAD, _SHORT_START, _SHORT_ITERATIONS = 0.001, (0.2, 0.03), 20
 _REPEATS_START = (0.3, 0.001)

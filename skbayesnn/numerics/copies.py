@@ -2,25 +2,19 @@
 
 Noise that is a continuous variable gives no two rows the same target. Rows that come again with
 theirs are not new observations, and a model that takes them for such finds that there is no noise:
-with a few of them it goes through all targets. A row of weight w is w copies to a model, so uneven
-weights do the same, whatever their mean. The weights of rows that differ are therefore scaled so
-that together they count as at most Kish's effective number of rows, (Σw)² / Σw² (L. Kish, Survey
-Sampling, 1965). Not in the four papers.
-
-This is the largest scale at which weights cannot deny the noise. Suppose that all targets have the
-noise variance σ², and that a function of variance s² is independent from row to row. Then, at these
-variances, the expected derivative of the log evidence in log σ² is
-
-    ½ Σ (1 − w) w (w + 2r) / (w + r)²,    r = σ²/s².
-
-It is at least 0 for all r if and only if Σw² ≤ Σw, since (w + 2r) / (w + r)² decreases in w. The
-sum of such weights is at most the effective number.
+with a few of them it goes through all targets. A row of weight w is w copies to a model: where the
+function goes through the target, the log evidence falls with the log noise variance by ½ (w − 1).
+So the weights of rows that differ are scaled to sum to at most their number. But rows of next to no
+weight do not hold the function, and the others would be more than they are: if Kish's effective
+number of rows, (Σw)² / Σw² (L. Kish, Survey Sampling, 1965), is less than half of their number, the
+largest weights are cut first. Not in the four papers.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
+from skbayesnn._warnings import warn_user
 from skbayesnn.numerics.rounding import rounding_variance
 
 FEW_CELLS = 0.1
@@ -90,8 +84,13 @@ def cut_weights(weights):
     return np.minimum(weights, (half + np.sqrt(half**2 + square * rest)) / square)
 
 
-def effective_counts(weights):
-    """How many rows each of some rows that differ counts as.
+def at_most_rows(weights):
+    """Weights, divided by their mean where it is above one: so they sum to their number at most."""
+    return weights / max(1.0, weights.mean())
+
+
+def noisy_counts(weights):
+    """How many rows each of some rows that differ counts as, if their targets have noise.
 
     Parameters
     ----------
@@ -101,16 +100,27 @@ def effective_counts(weights):
     -------
     counts : ndarray of shape (n,)
         Proportional to the weights, but for the largest (:func:`cut_weights`), and at most these.
-        Their sum is at most the effective number of rows.
 
     Examples
     --------
     >>> import numpy as np
-    >>> effective_counts(np.array([100.0, 200.0, 200.0])).round(3)
-    array([0.556, 1.111, 1.111])
+    >>> noisy_counts(np.array([100.0, 200.0, 300.0]))
+    array([0.5, 1. , 1.5])
     """
-    weights = cut_weights(weights)
-    return weights * min(1.0, weights.sum() / (weights @ weights))
+    return at_most_rows(cut_weights(weights))
+
+
+def _warn_if_cut(weights):
+    """Say that few rows have most of the weight, as the user does not see what they count as."""
+    cut = cut_weights(weights)
+    n_cut = int((cut < weights).sum())
+    if n_cut:
+        warn_user(
+            f"{n_cut} of {len(weights)} rows have so much weight, or so many copies, that fewer "
+            f"than half of the rows would count. Weights above {cut.max():.3g} (the largest is "
+            f"{weights.max():.3g}) are taken for {cut.max():.3g}. Give these rows less weight if "
+            "each is one observation."
+        )
 
 
 def _groups(X, Y):
@@ -130,7 +140,7 @@ def _has_cells(X, Y, rows):
     return repeated and all(rounding_variance(y) > 0 for y in Y.reshape(len(Y), -1)[rows].T)
 
 
-def find_copies(X, Y, weights, counts=effective_counts, cells=False):
+def find_copies(X, Y, weights, counts=noisy_counts, cells=False, tell=False):
     """Rows that differ, with weights for each of them.
 
     Copies are rows that are equal in inputs and targets, and a row of weight k is k copies. Rows
@@ -150,43 +160,54 @@ def find_copies(X, Y, weights, counts=effective_counts, cells=False):
     X : ndarray of shape (n, n_inputs)
     Y : ndarray of shape (n,) or (n, n_targets)
     weights : ndarray of shape (n,)
-    counts : callable, default=effective_counts
+    counts : callable, default=noisy_counts
         Tells from weights of rows that differ how many rows each counts as.
     cells : bool, default=False
         Whether equal rows are to be expected in any case.
+    tell : bool, default=False
+        Whether to warn of weights that are cut.
 
     Returns
     -------
     copies : Copies
+
+    Warns
+    -----
+    UserWarning
+        If the largest weights are cut.
 
     Examples
     --------
     >>> import numpy as np
     >>> X, y = np.array([[1.0], [2.0], [1.0], [3.0]]), np.array([0.5, 0.7, 0.5, 0.6])
     >>> copies = find_copies(X, y, np.ones(4))
-    >>> copies.rows, copies.weights.round(3), round(copies.chance, 3)
-    (array([0, 1, 3]), array([1.333, 0.667, 0.667]), 0.5)
+    >>> copies.rows, copies.weights, round(copies.chance, 3)
+    (array([0, 1, 3]), array([1.5 , 0.75, 0.75]), 0.5)
     """
     rows, groups = _groups(X, Y)
     if cells or _has_cells(X, Y, rows):
         aggregated = len(rows) == len(X) and (weights == np.round(weights)).all()
         each = np.arange(len(X))
+        if tell and not aggregated:
+            _warn_if_cut(weights)
         return Copies(each, weights if aggregated else counts(weights), 0.0, each)
     merged = np.bincount(groups, weights)
+    if tell:
+        _warn_if_cut(merged)
     total, places = merged.sum(), len(np.unique(X[rows], axis=0))
     more = total - len(rows)
     chance = more / (total - places + 1.0) if more > 1e-12 * total else 0.0
     return Copies(rows, counts(merged), float(chance), groups)
 
 
-def counted_once(X, Y, weights):
+def counted_once(X, Y, weights, tell=False):
     """Weights of all rows, made smaller so that they count as many as differ.
 
     The rows may be kept as they are then: equal ones share what one of them would count.
 
     Parameters
     ----------
-    X, Y, weights
+    X, Y, weights, tell
         As :func:`find_copies` has them.
 
     Returns
@@ -197,9 +218,9 @@ def counted_once(X, Y, weights):
     --------
     >>> import numpy as np
     >>> X, y = np.array([[1.0], [2.0], [1.0], [3.0]]), np.array([0.5, 0.7, 0.5, 0.6])
-    >>> counted_once(X, y, np.ones(4)).round(3)
-    array([0.667, 0.667, 0.667, 0.667])
+    >>> counted_once(X, y, np.ones(4))
+    array([0.75, 0.75, 0.75, 0.75])
     """
-    copies = find_copies(X, Y, weights)
+    copies = find_copies(X, Y, weights, tell=tell)
     shares = copies.weights / np.bincount(copies.groups, weights)
     return weights * shares[copies.groups]

@@ -174,7 +174,7 @@ class SIPRegressor(
         each time they were scored.
     n_iter_ : int
         Number of epochs that were run.
-    n_samples_seen_ : int
+    n_samples_seen_ : int or float
         Number of training rows, as the objective counts them: the sum of the weights, with copies
         counted once by ``fit``.
     estimators_ : list of SIPRegressor
@@ -345,7 +345,8 @@ class SIPRegressor(
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array-like of shape (n_samples,), default=None
             A weight of k counts as k equal rows, and a row of weight 0 is ignored. Equal rows are
-            copies, which count once: constant weights above one change nothing.
+            copies, which count once: constant weights above one change nothing, and the largest of
+            very uneven weights are cut (:doc:`/vocabulary`).
 
         Returns
         -------
@@ -372,7 +373,7 @@ class SIPRegressor(
         y, far = clipped_targets(y, weights, self.normalize_y)
         if self.normalize_X:
             location_and_scale(X, "X", weights)  # refuses inputs whose squares no float holds
-        weights = counted_once(X, y, weights)
+        weights = counted_once(X, y, weights, tell=True)
         self._forget()
         self._y_far = far
         members = self._new_members(y, number_of_networks(self.n_networks, len(X), NETWORKS))

@@ -368,10 +368,9 @@ class StableNNRegressor(
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            A weight of k counts as k equal rows, for any k above 0. A row of weight 0 is ignored.
-            Copies of a row are not new measurements: if the weights sum to more than the number of
-            distinct rows, and the targets are not rounded, the weights are scaled to sum to that
-            number. Then only their ratios matter.
+            A weight of k counts as k equal rows, and a row of weight 0 is ignored. Equal rows are
+            copies, which count once: constant weights above one change nothing, and the largest of
+            very uneven weights are cut (:doc:`/vocabulary`).
 
         Returns
         -------
@@ -449,7 +448,7 @@ class StableNNRegressor(
     def _prepared(self, X, y, weights):
         """Rows without copies and extremes, their targets and weights, location and scale of y."""
         y, self._y_far = clipped_targets(y, weights, self.normalize_y)
-        rows, weights, *_ = find_copies(X, y, weights)
+        rows, weights, *_ = find_copies(X, y, weights, tell=True)
         X, y = X[rows], y[rows]
         location, scale = location_and_scale(y, "y", weights) if self.normalize_y else (0.0, 1.0)
         return X, y, weights, location, scale

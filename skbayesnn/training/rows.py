@@ -5,7 +5,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from skbayesnn._validation import check_sample_weight
-from skbayesnn.numerics.copies import find_copies
+from skbayesnn.numerics.copies import at_most_rows, find_copies
 
 MOST_COPIES = 4
 """Equal rows that are kept together when rows are held out, if inputs have few values."""
@@ -88,12 +88,7 @@ def labelled_once(X, codes, weights):
         The first of each.
     weights : ndarray of shape (n_distinct,)
     """
-    return find_copies(X, codes, weights, _at_most_rows, has_few_values(X, len(X)))[:2]
-
-
-def _at_most_rows(weights):
-    """Weights, divided by their mean where it is above one."""
-    return weights / max(1.0, weights.mean())
+    return find_copies(X, codes, weights, at_most_rows, has_few_values(X, len(X)))[:2]
 
 
 def copies(X, targets):

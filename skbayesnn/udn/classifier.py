@@ -187,7 +187,7 @@ class UDNClassifier(
     n_iter_ : int
         Number of epochs that were run, by the first network, including those of ``refit``; or the
         number of calls of ``partial_fit``.
-    n_samples_seen_ : int
+    n_samples_seen_ : int or float
         Number of training rows, as the objective counts them: the sum of all weights, with copies
         counted once by ``fit``.
     n_features_in_ : int

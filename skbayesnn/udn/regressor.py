@@ -191,7 +191,7 @@ class UDNRegressor(
         Number of epochs that were run, by the first network, including those of ``refit`` and of
         starts that were not kept (with one input, or with more than twenty); or the number of calls
         of ``partial_fit``.
-    n_samples_seen_ : int
+    n_samples_seen_ : int or float
         Number of training rows, as the objective counts them: the sum of all weights, with copies
         counted once by ``fit``.
     n_features_in_ : int
@@ -373,7 +373,8 @@ class UDNRegressor(
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array-like of shape (n_samples,), default=None
             A weight of k counts as k equal rows, and a row of weight 0 is ignored. Equal rows are
-            copies, which count once: constant weights above one change nothing.
+            copies, which count once: constant weights above one change nothing, and the largest of
+            very uneven weights are cut (:doc:`/vocabulary`).
 
         Returns
         -------
@@ -390,7 +391,7 @@ class UDNRegressor(
         X, y, weights = regression_rows(self, X, y, sample_weight)
         y, self._y_far = clipped_targets(y, weights, self.normalize_y)
         self._y_ndim, targets = y.ndim, y.reshape(len(y), -1)
-        weights = counted_once(X, targets, weights)
+        weights = counted_once(X, targets, weights, tell=True)
         law, n_networks = self._law(targets.shape[1]), self._number_of_networks(len(X))
         self._initialise(*X.shape[::-1], law, n_networks)
         self._train(X, targets, weights, None, (X, y))
