@@ -121,6 +121,25 @@ class Inference(GradientModel):
         """Output that predicts with the current parameters."""
         return InducingOutput(self.sizes, self.theta, noise)
 
+    @property
+    def loss_limit(self):
+        """Upper limit of the loss, above any value that is not a sign of divergence.
+
+        A draw of the hidden layers that maps different rows to the same features leaves their
+        difference to the noise. It costs a row at most half its squared target (unless the output
+        is exact, plus half the signal variance) over the noise variance. So does a row of a stream
+        that the rows before it do not resemble. Without noise, this is far above the limit of other
+        models. Such draws are part of the expectation that training estimates:
+        without them, nothing would lead away from parameters that produce many of them.
+        """
+        parameters = self.sizes.views(self.theta)
+        if not parameters["log_noise"].size:  # classes
+            return super().loss_limit
+        squares = np.average((self.Y**2).sum(axis=1), weights=self.weights)
+        height = np.exp(parameters["log_heights"][-1])
+        most = squares + self.sizes.n_targets * height
+        return super().loss_limit + most / np.exp(parameters["log_noise"].min())
+
     def epoch(self, order, batch_size, rate):
         try:
             return super().epoch(order, batch_size, rate)
@@ -167,22 +186,6 @@ class ExactInference(Inference):
     """Training with an exact output: each step uses all rows, with twice the learning rate."""
 
     rate = 2.0
-
-    @property
-    def loss_limit(self):
-        """Upper limit of the loss, above any value that is not a sign of divergence.
-
-        A draw of the hidden layers that maps different rows to the same features leaves their
-        difference to the noise. It costs a row at most half its squared target (in a sparse output,
-        plus half the signal variance) over the noise variance. Without noise, this is far above the
-        limit of other models. Such draws are part of the expectation that training estimates:
-        without them, nothing would lead away from parameters that produce many of them.
-        """
-        parameters = self.sizes.views(self.theta)
-        squares = np.average((self.Y**2).sum(axis=1), weights=self.weights)
-        height = np.exp(parameters["log_heights"][-1])
-        most = squares + self.sizes.n_targets * height
-        return super().loss_limit + most / np.exp(parameters["log_noise"].min())
 
     def loss_and_gradient(self, rows):
         # The order does not matter: the evidence of all rows is the same.

@@ -154,6 +154,8 @@ def find_copies(X, Y, weights, counts=noisy_counts, cells=False, tell=False):
 
     Suppose that r rows follow the first row with their inputs, and c of them are copies. Where all
     targets were the same, the next row is assumed to have this target with probability c / (r + 1).
+    A row of weight k counts as k of these if all weights are whole numbers, of which the smallest
+    is one, as of a table of which copies were counted; otherwise as one.
 
     Parameters
     ----------
@@ -194,9 +196,9 @@ def find_copies(X, Y, weights, counts=noisy_counts, cells=False, tell=False):
     merged = np.bincount(groups, weights)
     if tell:
         _warn_if_cut(merged)
-    total, places = merged.sum(), len(np.unique(X[rows], axis=0))
-    more = total - len(rows)
-    chance = more / (total - places + 1.0) if more > 1e-12 * total else 0.0
+    are_counts = weights.min() == 1 and (weights == np.round(weights)).all()
+    n_rows = weights.sum() if are_counts else len(X)
+    chance = (n_rows - len(rows)) / (n_rows - len(np.unique(X[rows], axis=0)) + 1.0)
     return Copies(rows, counts(merged), float(chance), groups)
 
 

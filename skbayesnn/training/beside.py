@@ -245,7 +245,7 @@ class ProcessBeside:
 
     @staticmethod
     def _average(target, several, chance, times):
-        """Let a process that is averaged over its settings take part.
+        """Let a process that is averaged over its settings take part, of rows that are no outliers.
 
         Each row may be held out by as many as ``times`` networks.
         """
@@ -254,6 +254,8 @@ class ProcessBeside:
         counts, log_densities, near = map(np.concatenate, known)
         kept = np.ones(len(first.X), bool)
         kept[others[~near]] = False
+        if not kept.any():
+            return
         column, weights = first.targets[:, target], first.weights[kept]
         rows = first.X[kept], column[kept], weights
         settings = settings_of(*rows, np.random.default_rng(first.seed))

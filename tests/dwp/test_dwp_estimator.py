@@ -170,6 +170,19 @@ def test_batches_and_partial_fit():
     assert not np.array_equal(before, stream.predict(X))
 
 
+def test_rows_unlike_a_first_batch_without_noise_are_no_divergence():
+    """With fewer rows than inputs a first batch leaves next to no noise, and weights even less."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 40))
+    y = np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] ** 2 + 0.2 * rng.normal(size=20)
+    rng = np.random.default_rng(0)
+    weights = (rng.random(20) < 0.7) * rng.choice([1.0, 0.5, 3.0], 20)
+    model = DeepWishartRegressor(random_state=0).partial_fit(X, y, sample_weight=weights)
+    model.partial_fit(X[:10], y[:10])
+    assert max(model.loss_curve_) > 1e3
+    assert np.isfinite(model.predict(X)).all()
+
+
 def test_early_stopping_puts_back_the_best():
     X, y = wave(60, noise=1.0)
     model = quick(early_stopping=True, n_iter_no_change=100, max_iter=600).fit(X, y)

@@ -102,3 +102,18 @@ def test_counts_of_an_aggregated_table_are_counts():
     copies = find_copies(cells[:, :-1], cells[:, -1], counts)
     np.testing.assert_array_equal(copies.weights, counts)
     np.testing.assert_array_equal(counted_once(cells[:, :-1], cells[:, -1], counts), counts)
+
+
+@pytest.mark.parametrize(
+    ("weights", "n_copies"),
+    [
+        (np.ones(30), 0),
+        (np.full(30, 2.0), 0),
+        (np.linspace(1.0, 1.9, 30), 0),
+        (np.repeat([1.0, 2.0], 15), 15),
+    ],
+)
+def test_only_counts_say_that_a_new_row_may_be_a_copy(weights, n_copies):
+    X = np.arange(30.0)[:, None]
+    found = find_copies(X, np.sin(X[:, 0]), weights)
+    assert found.chance == n_copies / (n_copies + 1)

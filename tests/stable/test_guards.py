@@ -31,6 +31,16 @@ def test_awkward_data_fit():
 
 
 @unconverged
+def test_noise_that_is_given_may_be_outside_of_its_prior():
+    """All moves of the sizes were accepted then: their ratio was not a number."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 40))
+    y = np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] ** 2 + 0.2 * rng.normal(size=20)
+    model = short(noise_variance=1e-12, n_warmup=40).fit(X, y)
+    assert np.isfinite(model.predict_quantiles(X)).all()
+
+
+@unconverged
 @pytest.mark.parametrize(("scale", "n_features"), [(1e-8, 1), (1e8, 1), (1e-8, 3)])
 def test_badly_scaled_inputs_fit_and_say_what_to_do(scale, n_features):
     rng = np.random.default_rng(0)

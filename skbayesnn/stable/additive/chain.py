@@ -254,8 +254,9 @@ class AdditiveChain:
             other.log_density(partition.y) - covariance.log_density(partition.y)
             + _log_half_cauchys(log_nu + crowd) - _log_half_cauchys(state.log_nu + crowd)
             + log_half_cauchy(log_amplitude) - log_half_cauchy(state.log_amplitude)
-            + log_noise_prior(log_noise) - log_noise_prior(state.log_noise)
         )  # fmt: skip
+        if free[2]:  # noise that is given may be outside of the prior
+            log_ratio += log_noise_prior(log_noise) - log_noise_prior(state.log_noise)
         if -rng.standard_exponential() >= log_ratio:
             return covariance
         state.log_nu, state.log_variances = log_nu, state.log_variances + steps[0]
