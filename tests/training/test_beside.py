@@ -10,11 +10,11 @@ from scipy.linalg import LinAlgError
 from scipy.optimize import minimize_scalar
 from scipy.stats import norm
 
+from skbayesnn import UDNRegressor
 from skbayesnn.gaussian_process import evidence
 from skbayesnn.gaussian_process.tails import with_tails
 from skbayesnn.predictive import PredictiveMixture, moved
 from skbayesnn.training import beside as module
-from skbayesnn import UDNRegressor
 from skbayesnn.training.beside import ProcessBeside, Taken
 from skbayesnn.training.held_out import (
     LOG_FACTOR_STEP,
