@@ -160,9 +160,9 @@ class Inference(GradientModel):
 
 
 class FirstInference(Inference):
-    """Training before steps with a sparse output: few steps, with twice the learning rate."""
+    """Training before steps with a sparse output, with four times the learning rate."""
 
-    rate = 2.0
+    rate = 4.0
 
 
 class NaturalInference(Inference):

@@ -133,7 +133,7 @@ class DeepWishartRegressor(
         Number of epochs, which are passes over the rows. With an exact output an epoch is one step,
         and "auto" takes 250 of them, or 100 for each hidden layer if that is more. Otherwise "auto"
         takes as many epochs as make 800 steps if there is one batch per epoch, and 10,000 steps if
-        there are several (5,000 with a sparse output), but at least 20 epochs. With a sparse
+        there are several (7,500 with a sparse output), but at least 20 epochs. With a sparse
         output, a third of ``max_iter`` is for the steps that use all rows, summarised by 256 of
         them, with up to 12,000 rows in each step (0.2 GB). "auto" then adds as many epochs as make
         200 such steps, or 100 for each hidden layer if that is more.

@@ -42,8 +42,8 @@ DEGREES = 4.0
 """Of Student's distribution of the targets left out, while settings are learned."""
 NEAR, EARLIER = 80, 20
 """Rows that a prediction is conditioned on, and earlier points that a drawn function is."""
-AT_ONCE = 100
-"""Blocks that are solved at once."""
+AT_ONCE = 50
+"""Blocks that are solved at once: more do not stay in the processor's cache."""
 NOTHING = 1e-20
 """Weight in place of zero: the noise of such a row is so large that it says nothing."""
 TREE_INPUTS = 12

@@ -257,7 +257,7 @@ def test_phases_by_rows_and_parameters(monkeypatch):
     assert (first.n_epochs, first.n_batches, first.batch_size) == (27, 3, 20)
     assert (second.n_epochs, second.n_batches, second.batch_size) == (13, 3, 20)
     model.set_params(max_iter="auto")
-    assert [phase.settings.n_epochs for phase in make_plan(model, X).phases] == [1667, 67]
+    assert [phase.settings.n_epochs for phase in make_plan(model, X).phases] == [2500, 67]
     model.set_params(n_layers=5)
     assert make_plan(model, X).phases[1].settings.n_epochs == 167  # 500 steps
     assert len(make_plan(model.set_params(max_iter=2), X).phases) == 1

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import kstest, norm
+from scipy.stats import kstest, multivariate_normal, norm
 
 from skbayesnn.numerics.random import quick_normals
 from skbayesnn.sip.conditional import FeatureConditional
@@ -264,6 +264,19 @@ def test_divergence_of_gaussians():
     v_q, v_p = s_q**2 + blur**2, s_p**2 + blur**2
     expected = 0.5 * d * (v_q / v_p - 1 + 1 / v_p + np.log(v_p / v_q))
     assert abs(value / expected - 1) < 0.03
+
+
+def test_log_ratio_of_the_gaussians():
+    rng = np.random.default_rng(0)
+    d = 4
+    discriminator = Discriminator(d, 10, rng, np.float64)
+    root = rng.normal(size=(d, d))
+    for _ in range(3):
+        u_q = 0.3 + rng.normal(size=(50, d)) @ rng.normal(size=(d, d))
+        discriminator.learn_moments(u_q, rng.normal(size=d), root @ root.T, 0.4)
+    u, found = discriminator.look(u_q, rng.normal(size=(50, d)), rng)
+    log_q, log_p = (multivariate_normal(m, c).logpdf(u) for m, c, *_ in discriminator.gaussians)
+    np.testing.assert_allclose(found, log_q - log_p, rtol=1e-9, atol=1e-9)
 
 
 def test_draws_told_apart_leave_no_subnormal_slopes(monkeypatch):
