@@ -51,3 +51,13 @@ def test_uneven_weights_do_not_deny_the_noise():
     truth = np.sin(2 * new[:, 0]) + 0.5 * new[:, 1] + 0.5 * rng.normal(size=250)
     low, high = model.predict_quantiles(new, [0.05, 0.95]).T
     assert 0.84 < np.mean((low < truth) & (truth < high)) < 0.97
+
+
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=name)
+def test_a_table_of_counts_is_its_rows(model):
+    rng = np.random.default_rng(0)
+    cells = np.repeat(np.array([[i, j] for i in range(2) for j in range(4)], float), 2, axis=0)
+    labels, counts = np.arange(16) % 2, rng.integers(1, 12, 16)
+    found = model.fit(cells, labels, sample_weight=counts).predict_proba(cells)
+    whole = model.fit(np.repeat(cells, counts, axis=0), np.repeat(labels, counts))
+    np.testing.assert_array_equal(found, whole.predict_proba(cells))

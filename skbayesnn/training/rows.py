@@ -7,6 +7,8 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from skbayesnn._validation import check_sample_weight
 from skbayesnn.numerics.copies import at_most_rows, find_copies
 
+MOST_COUNTED = 10_000
+"""Rows that a table of counts is given as, at most; beyond it, each stands for several."""
 MOST_COPIES = 4
 """Equal rows that are kept together when rows are held out, if inputs have few values."""
 
@@ -72,8 +74,10 @@ def labelled_once(X, codes, weights):
 
     So that large weights, as those of a survey, and rows that come again do not make labels more
     certain than they are. Where inputs have few values, rows with the same inputs and label are
-    observations. Ratios of weights stay, as those of classes must: unlike the noise of a
-    regression, a probability is not lost to a few heavy rows.
+    observations, and a row of a table of counts is given as often as it was counted: else none of
+    its observations would be left to train on where others are held out. Ratios of weights stay,
+    as those of classes must: unlike the noise of a regression, a probability is not lost to a few
+    heavy rows.
 
     Parameters
     ----------
@@ -84,11 +88,18 @@ def labelled_once(X, codes, weights):
 
     Returns
     -------
-    rows : ndarray of int of shape (n_distinct,)
-        The first of each.
-    weights : ndarray of shape (n_distinct,)
+    rows : ndarray of int of shape (n,)
+        The first of each; of a table of counts, each as often as it was counted, but no more than
+        about ``MOST_COUNTED`` in all.
+    weights : ndarray of shape (n,)
     """
-    return find_copies(X, codes, weights, at_most_rows, has_few_values(X, len(X)))[:2]
+    cells = has_few_values(X, len(X))
+    rows, weights, *_ = find_copies(X, codes, weights, at_most_rows, cells)
+    total = weights.sum()
+    if total <= len(rows) * (1.0 + 1e-12):
+        return rows, weights
+    times = np.ceil(weights * min(1.0, MOST_COUNTED / total)).astype(int)
+    return np.repeat(rows, times), np.repeat(weights / times, times)
 
 
 def copies(X, targets):
