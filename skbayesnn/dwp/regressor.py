@@ -244,15 +244,16 @@ class DeepWishartRegressor(
     rows are few, use inputs and targets rounded to about a millionth of their range, so that
     repeated rows and weights give equal results. After ``partial_fit`` none of this is done.
 
-    If there are copies of rows, or weights above one, all weights are divided by a constant, so
-    that their sum is the number of distinct rows. Otherwise the model would infer that there is no
-    noise. If the weights w are so uneven that Kish's effective number of rows, (Σw)² / Σw², is less
-    than half of the number of rows, the largest are first cut, with a warning. If the inputs of r
-    rows occur in an earlier row, and c of these rows are copies, then a new row with the inputs of
-    a training row has the target of that row with probability c / (r + 1), unless training rows
-    with these inputs have several targets. None of this is done in ``partial_fit``. If fewer than a
-    tenth of the rows are distinct, or targets have few values and differ between rows with the same
-    inputs, each row is an observation, and weights are scaled unless they count the rows of a cell.
+    If there are copies of rows, or weights above one, all weights are divided by a constant.
+    Otherwise the model would infer that there is no noise. Their sum is then the number of distinct
+    rows if all are equal, and smaller if they are not, down to Kish's effective number of rows,
+    (Σw)² / Σw². If that is less than half of the number of rows, the largest are first cut, with a
+    warning. If the inputs of r rows occur in an earlier row, and c of these rows are copies, then a
+    new row with the inputs of a training row has the target of that row with probability c / (r +
+    1), unless training rows with these inputs have several targets. None of this is done in
+    ``partial_fit``. If fewer than a tenth of the rows are distinct, or targets have few values and
+    differ between rows with the same inputs, each row is an observation, and weights are scaled
+    unless they count the rows of a cell.
 
     Student-t noise is y − f(x) = σ(x) (a + b v + √v z), where z is standard normal and 1/v is a
     Gamma variable of mean one, whose shape and rate are half the degrees of freedom. In predictions

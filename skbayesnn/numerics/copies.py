@@ -2,17 +2,24 @@
 
 Noise that is a continuous variable gives no two rows the same target. Rows that come again with
 theirs are not new observations, and a model that takes them for such finds that there is no noise:
-with a few of them it goes through all targets. A row of weight w is w copies to a model: where the
-function goes through the target, the log evidence falls with the log noise variance by ½ (w − 1).
-So the weights of rows that differ are scaled to sum to at most their number. But rows of next to no
-weight do not hold the function, and the others would be more than they are: if Kish's effective
-number of rows, (Σw)² / Σw² (L. Kish, Survey Sampling, 1965), is less than half of their number, the
-largest weights are cut first. Not in the four papers.
+with a few of them it goes through all targets. A row of weight w is w copies to a model, so uneven
+weights do the same, whatever their mean. Suppose that all targets have the noise variance σ², and
+that a function of variance s² is independent from row to row. Then, at these variances, the
+expected derivative of the log evidence in log σ² is
+
+    ½ Σ (1 − w) w (w + 2r) / (w + r)²,    r = σ²/s².
+
+Weights cannot deny the noise where it is at least 0. For all r, it is so if and only if their sum
+is at most Kish's effective number of rows, (Σw)² / Σw² (L. Kish, Survey Sampling, 1965). The larger
+r, the more rows that takes, and the less they matter. So weights are scaled until it is so for
+noise up to the variance of the function, :data:`MOST_NOISE`. Their sum is then between Kish's
+number and the number of rows that differ. Not in the four papers.
 """
 
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import brentq
 
 from skbayesnn._warnings import warn_user
 from skbayesnn.numerics.rounding import rounding_variance
@@ -21,6 +28,8 @@ FEW_CELLS = 0.1
 """Where fewer of the rows differ, the table is one of few cells, which repeats fill."""
 
 
+MOST_NOISE = 1.0
+"""Noise variance up to which weights cannot deny it, as a part of the variance of the function."""
 LEAST_EFFECTIVE = 0.5
 """The largest weights are cut where less than this part of the rows would count."""
 
@@ -89,6 +98,11 @@ def at_most_rows(weights):
     return weights / max(1.0, weights.mean())
 
 
+def slope_of_noise(weights, ratio):
+    """Twice the expected derivative of the log evidence in log σ², for r = ``ratio``."""
+    return np.sum((1.0 - weights) * weights * (weights + 2.0 * ratio) / (weights + ratio) ** 2)
+
+
 def noisy_counts(weights):
     """How many rows each of some rows that differ counts as, if their targets have noise.
 
@@ -104,10 +118,17 @@ def noisy_counts(weights):
     Examples
     --------
     >>> import numpy as np
-    >>> noisy_counts(np.array([100.0, 200.0, 300.0]))
-    array([0.5, 1. , 1.5])
+    >>> noisy_counts(np.array([100.0, 200.0, 300.0])).round(3)
+    array([0.468, 0.935, 1.403])
     """
-    return at_most_rows(cut_weights(weights))
+    weights = cut_weights(weights)
+    total, least, most = weights.sum(), effective_number(weights), len(weights)
+    if least > (1.0 - 1e-9) * most:
+        return at_most_rows(weights)
+    if slope_of_noise(weights, MOST_NOISE) >= 0:
+        return weights
+    shares = weights / total
+    return shares * brentq(lambda s: slope_of_noise(s * shares, MOST_NOISE), least, most)
 
 
 def _warn_if_cut(weights):
@@ -183,8 +204,8 @@ def find_copies(X, Y, weights, counts=noisy_counts, cells=False, tell=False):
     >>> import numpy as np
     >>> X, y = np.array([[1.0], [2.0], [1.0], [3.0]]), np.array([0.5, 0.7, 0.5, 0.6])
     >>> copies = find_copies(X, y, np.ones(4))
-    >>> copies.rows, copies.weights, round(copies.chance, 3)
-    (array([0, 1, 3]), array([1.5 , 0.75, 0.75]), 0.5)
+    >>> copies.rows, copies.weights.round(3), round(copies.chance, 3)
+    (array([0, 1, 3]), array([1.443, 0.722, 0.722]), 0.5)
     """
     rows, groups = _groups(X, Y)
     if cells or _has_cells(X, Y, rows):
@@ -220,8 +241,8 @@ def counted_once(X, Y, weights, tell=False):
     --------
     >>> import numpy as np
     >>> X, y = np.array([[1.0], [2.0], [1.0], [3.0]]), np.array([0.5, 0.7, 0.5, 0.6])
-    >>> counted_once(X, y, np.ones(4))
-    array([0.75, 0.75, 0.75, 0.75])
+    >>> counted_once(X, y, np.ones(4)).round(3)
+    array([0.722, 0.722, 0.722, 0.722])
     """
     copies = find_copies(X, Y, weights, tell=tell)
     shares = copies.weights / np.bincount(copies.groups, weights)

@@ -42,7 +42,7 @@ def test_ratios_stay_and_few_rows_stay_few():
     X, y = noisy(10, 2)
     weights = np.array([3.0, 1, 1, 1, 1, 1, 1, 1, 1, 4])
     found = find_copies(X, y, weights).weights
-    assert found.sum() == pytest.approx(10)
+    assert 8 < found.sum() < 10
     np.testing.assert_allclose(found / found[1], weights)
     np.testing.assert_array_equal(find_copies(X, y, 0.1 * weights).weights, 0.1 * weights)
 
