@@ -26,8 +26,6 @@ from skbayesnn.numerics.rounding import rounding_variance
 
 FEW_CELLS = 0.1
 """Where fewer of the rows differ, the table is one of few cells, which repeats fill."""
-
-
 MOST_NOISE = 1.0
 """Noise variance up to which weights cannot deny it, as a part of the variance of the function."""
 LEAST_EFFECTIVE = 0.5
