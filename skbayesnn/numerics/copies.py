@@ -111,7 +111,8 @@ def noisy_counts(weights):
     Returns
     -------
     counts : ndarray of shape (n,)
-        Proportional to the weights, but for the largest (:func:`cut_weights`), and at most these.
+        Proportional to the weights, but for the largest (:func:`cut_weights`). Their sum is that of
+        the weights, or less.
 
     Examples
     --------
@@ -119,7 +120,9 @@ def noisy_counts(weights):
     >>> noisy_counts(np.array([100.0, 200.0, 300.0])).round(3)
     array([0.468, 0.935, 1.403])
     """
-    weights = cut_weights(weights)
+    cut = cut_weights(weights)
+    if cut is not weights:
+        weights = cut * (weights.sum() / cut.sum())
     total, least, most = weights.sum(), effective_number(weights), len(weights)
     if least > (1.0 - 1e-9) * most:
         return at_most_rows(weights)

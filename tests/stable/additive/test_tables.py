@@ -103,7 +103,7 @@ def test_weights_of_many_sizes():
     y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=60)
     weights = rng.lognormal(0.0, 4.0, 60)
     model = StableNNRegressor(n_warmup=50, n_posterior_draws=50, random_state=0)
-    with pytest.warns(ConvergenceWarning):
+    with pytest.warns(ConvergenceWarning), pytest.warns(UserWarning, match="so much weight"):
         model.fit(X, y, sample_weight=weights / weights.mean())
     assert np.isfinite(model.predict(X, quantiles=[0.05, 0.95])).all()
 
