@@ -127,10 +127,10 @@ class Inference(GradientModel):
 
         A draw of the hidden layers that maps different rows to the same features leaves their
         difference to the noise. It costs a row at most half its squared target (unless the output
-        is exact, plus half the signal variance) over the noise variance. So does a row of a stream
-        that the rows before it do not resemble. Without noise, this is far above the limit of other
-        models. Such draws are part of the expectation that training estimates:
-        without them, nothing would lead away from parameters that produce many of them.
+        is exact, plus half the signal variance) over the noise variance. Without noise, this is far
+        above the limit of other models. Such draws are part of the expectation that training
+        estimates: without them, nothing would lead away from parameters that produce many of them.
+        In a stream, a row that the rows before it do not resemble costs as much.
         """
         parameters = self.sizes.views(self.theta)
         if not parameters["log_noise"].size:  # classes

@@ -120,10 +120,9 @@ def noisy_counts(weights):
     >>> noisy_counts(np.array([100.0, 200.0, 300.0])).round(3)
     array([0.468, 0.935, 1.403])
     """
-    cut = cut_weights(weights)
-    if cut is not weights:
-        weights = cut * (weights.sum() / cut.sum())
-    total, least, most = weights.sum(), effective_number(weights), len(weights)
+    total, weights = weights.sum(), cut_weights(weights)
+    weights = weights * (total / weights.sum())
+    least, most = effective_number(weights), len(weights)
     if least > (1.0 - 1e-9) * most:
         return at_most_rows(weights)
     if slope_of_noise(weights, MOST_NOISE) >= 0:
@@ -209,18 +208,18 @@ def find_copies(X, Y, weights, counts=noisy_counts, cells=False, tell=False):
     (array([0, 1, 3]), array([1.443, 0.722, 0.722]), 0.5)
     """
     rows, groups = _groups(X, Y)
+    whole, chance = (weights == np.round(weights)).all(), 0.0
     if cells or _has_cells(X, Y, rows):
-        aggregated = len(rows) == len(X) and (weights == np.round(weights)).all()
-        each = np.arange(len(X))
-        if tell and not aggregated:
-            _warn_if_cut(weights)
-        return Copies(each, weights if aggregated else counts(weights), 0.0, each)
+        aggregated = whole and len(rows) == len(X)
+        rows = groups = np.arange(len(X))
+        if aggregated:
+            return Copies(rows, weights, chance, groups)
+    else:
+        n_rows = weights.sum() if whole and weights.min() == 1 else len(X)
+        chance = (n_rows - len(rows)) / (n_rows - len(np.unique(X[rows], axis=0)) + 1.0)
     merged = np.bincount(groups, weights)
     if tell:
         _warn_if_cut(merged)
-    are_counts = weights.min() == 1 and (weights == np.round(weights)).all()
-    n_rows = weights.sum() if are_counts else len(X)
-    chance = (n_rows - len(rows)) / (n_rows - len(np.unique(X[rows], axis=0)) + 1.0)
     return Copies(rows, counts(merged), float(chance), groups)
 
 

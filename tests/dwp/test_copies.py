@@ -40,7 +40,7 @@ def test_copies_count_as_no_more_than_differ():
         kept = rows[copies.rows]
         np.testing.assert_array_equal(kept[copies.groups], rows)
         assert sorted(kept) == list(range(60))
-        np.testing.assert_allclose(copies.weights, noisy_counts(counts() / 1.0)[kept])
+        np.testing.assert_allclose(copies.weights, noisy_counts(counts())[kept])
         again = counts().sum() - 60
         assert copies.chance == pytest.approx(again / (again + 1))
     assert (np.diff(find_copies(X[times], y[times], np.ones(len(times))).rows) > 0).all()
@@ -115,7 +115,7 @@ def test_copies_do_not_deny_the_noise():
     np.testing.assert_allclose(by_weight, repeated, atol=1e-9)
     # Without this, 60 rows with such copies have less by 0.9.
     assert repeated.mean() > known.mean() - 0.15
-    assert again.n_samples_seen_ == pytest.approx(noisy_counts(counts() / 1.0).sum())
+    assert again.n_samples_seen_ == pytest.approx(noisy_counts(counts()).sum())
     # A copy is known, and draws agree with that.
     mean, std = again.predict(X, return_std=True)
     again_ = counts().sum() - 60

@@ -103,7 +103,7 @@ def test_fit(output, tolerance):
     weighted = quick(output=output).fit(X, y, counts)
     order = np.random.default_rng(2).permutation(np.repeat(np.arange(60), counts))
     repeated = quick(output=output).fit(X[order], y[order])
-    known = noisy_counts(counts[counts > 0] / 1.0).sum()
+    known = noisy_counts(counts[counts > 0]).sum()
     for model in (weighted, repeated):
         assert model.n_samples_seen_ == pytest.approx(known)
     new = wave(30, seed=3)[0]
@@ -166,5 +166,5 @@ def test_routed_through_a_pipeline():
         pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=True), model).fit(
             X, y, sample_weight=weights
         )
-    known = noisy_counts(weights[weights > 0] / 1.0).sum()
+    known = noisy_counts(weights[weights > 0]).sum()
     assert pipeline[-1].n_samples_seen_ == pytest.approx(known)

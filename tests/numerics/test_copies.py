@@ -84,7 +84,7 @@ def test_rows_count_however_large_the_largest_weight_is():
     assert 30 < noisy_counts(w / w.mean()).sum() < 60
 
 
-def test_light_weights_stay():
+def test_light_weights_keep_their_sum():
     w = uneven(0)
     w /= w.max()
     light = noisy_counts(0.1 * w)

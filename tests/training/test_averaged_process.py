@@ -191,3 +191,12 @@ def test_draws_of_many_rows_are_joint_among_a_thousand(rng, monkeypatch):
     law = process(new)
     np.testing.assert_allclose(parts.mean(axis=1), law.mean(), atol=0.03 * law.std().max())
     np.testing.assert_allclose(parts.std(axis=1), law.std(), rtol=0.1)
+
+
+def test_networks_that_hold_out_every_row_have_no_averaged_process():
+    """All rows of this table are held out by a network, as outliers for its process."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 40))
+    y = np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] ** 2 + 0.2 * rng.normal(size=20)
+    model = UDNRegressor(max_iter=10, random_state=0, validation_fraction=0.99).fit(X, y)
+    assert np.isfinite(model.predict(X)).all()

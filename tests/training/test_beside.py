@@ -10,7 +10,6 @@ from scipy.linalg import LinAlgError
 from scipy.optimize import minimize_scalar
 from scipy.stats import norm
 
-from skbayesnn import UDNRegressor
 from skbayesnn.gaussian_process import evidence
 from skbayesnn.gaussian_process.tails import with_tails
 from skbayesnn.predictive import PredictiveMixture, moved
@@ -391,12 +390,3 @@ def test_copies_of_held_out_rows_judge_once(smooth_only, rng):
         parts.append(found.part())
     assert 0.1 < parts[0] < 0.9
     assert parts[1] == pytest.approx(parts[0], abs=1e-3)
-
-
-def test_networks_that_hold_out_every_row_have_no_averaged_process():
-    """All rows of this table are held out by a network, as outliers for its process."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(20, 40))
-    y = np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] ** 2 + 0.2 * rng.normal(size=20)
-    model = UDNRegressor(max_iter=10, random_state=0, validation_fraction=0.99).fit(X, y)
-    assert np.isfinite(model.predict(X)).all()

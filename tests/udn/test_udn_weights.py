@@ -25,7 +25,7 @@ def test_rows_without_weight_are_no_rows(model, y):
         predictions.append(new.predict_proba(X) if model is UDNClassifier else new.predict(X))
     np.testing.assert_array_equal(predictions[:2], predictions[2:])
     # Rows of the fit count as copies do, those of a stream as given.
-    own = WEIGHTS[WEIGHTS > 0] / 1.0
+    own = WEIGHTS[WEIGHTS > 0]
     of_fit = noisy_counts(own).sum() if model is UDNRegressor else len(own)
     assert new.n_samples_seen_ == pytest.approx(of_fit + WEIGHTS.sum())
 
