@@ -13,6 +13,7 @@ from skbayesnn.gaussian_process.noise import (
     MOST_SKEWED,
     Features,
     NoiseLaw,
+    few_values,
     gaussians_of,
     posterior_of,
     shifts_of,
@@ -26,12 +27,15 @@ DEGREES = (2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 25.0, 50.0, np.inf)
 FIRST_DEGREES = 5.0
 RIDGES = (4.0, 40.0)
 """Precisions that the slopes of the log variance can have under their prior."""
+VALUE_RIDGE = 1.0
+"""That of the slopes of indicators."""
 SKEW_RIDGE = 1.0
 """That of a and b."""
 LEAST_VARIANCE = 1e-3
 """Floor of σ², as a part of the variance that Gaussian noise would have."""
 COMPLICATION = 3.0
-"""Nats by which all rows together have to favour a scale that depends on inputs, or skewness."""
+"""Nats by which all rows together have to favour a scale that depends on inputs, indicators, or
+skewness."""
 SURPRISE = 25.0
 """What that variance is multiplied by for a row of a kind that none of the n rows is, which has the
 probability 1 / (n + 1)."""
@@ -103,7 +107,7 @@ class _Rows:
         self.features = Features.of(X, means, weights, spread)
         self.design = self.features(X, means)
         start = np.log(max(weights @ (self.data[0] ** 2) / weights.sum(), 1e-12))
-        self.gaussian = Shape(True, np.inf, False, np.inf, np.array([start, 0.0, 0.0]), 0.0)
+        self.gaussian = Shape(np.zeros(1), False, np.inf, np.array([start, 0.0, 0.0]), 0.0)
         self.gaussian = self.fitted(self.gaussian)[0]
         self.variance = float(np.exp(self.gaussian.theta[0]))
         self.floor = max(LEAST_VARIANCE * self.variance, least)
@@ -155,20 +159,28 @@ class _Rows:
             logs[other] = posterior_of(gaps[other], spreads[other], *given)[0]
         return logs
 
-    def begin(self, constant, ridge):
+    def begin(self, slope_ridges):
         """A shape to learn from."""
-        n_slopes = 1 if constant else self.design.shape[1]
-        theta = np.zeros(n_slopes + 2)
+        theta = np.zeros(len(slope_ridges) + 2)
         theta[0] = self.gaussian.theta[0]
-        return Shape(constant, ridge, False, FIRST_DEGREES, theta, self.floor)
+        return Shape(slope_ridges, False, FIRST_DEGREES, theta, self.floor)
+
+    def shapes(self):
+        """Those without skewness, by their number of slopes."""
+        yield self.begin(np.zeros(1))
+        n_smooth, n_slopes = self.features.n_smooth, self.design.shape[1]
+        for ridge in RIDGES:
+            yield self.begin(np.append(0.0, np.full(n_smooth - 1, ridge)))
+        if n_slopes > n_smooth:
+            ridges = np.full(n_smooth - 1, RIDGES[-1]), np.full(n_slopes - n_smooth, VALUE_RIDGE)
+            yield self.begin(np.concatenate([[0.0], *ridges]))
 
     def law(self, shape):
         """What predicts: nowhere a variance larger than the largest squared error of a row."""
-        features = replace(self.features, constant=shape.constant)
         slopes, shift, skew = shape.theta[:-2].copy(), *map(float, shape.theta[-2:])
         ceiling = max(float(np.max(self.data[0] ** 2)), self.floor)
         return NoiseLaw(
-            features, slopes, self.floor, shape.degrees, shift, skew, self.surprise, ceiling
+            self.features, slopes, self.floor, shape.degrees, shift, skew, self.surprise, ceiling
         )
 
 
@@ -178,10 +190,8 @@ class Shape:
 
     Attributes
     ----------
-    constant : bool
-        Whether σ is.
-    ridge : float
-        Precision of the prior of the slopes.
+    slope_ridges : ndarray of shape (n_slopes,)
+        Precisions of the prior of the slopes; zero for the first.
     skewed : bool
     degrees : float
     theta : ndarray of shape (n_slopes + 2,)
@@ -189,8 +199,7 @@ class Shape:
         Zero for a Gaussian alone.
     """
 
-    constant: bool
-    ridge: float
+    slope_ridges: np.ndarray
     skewed: bool
     degrees: float
     theta: np.ndarray
@@ -198,15 +207,19 @@ class Shape:
 
     def ridges(self):
         """Precisions of the prior of all parameters."""
-        skews = np.full(2, SKEW_RIDGE if self.skewed else np.inf)
-        return np.concatenate([[0.0], np.full(len(self.theta) - 3, self.ridge), skews])
+        return np.append(self.slope_ridges, np.full(2, SKEW_RIDGE if self.skewed else np.inf))
+
+    def complications(self, n_smooth):
+        """How many: a scale that depends on inputs, indicators, skewness."""
+        n_slopes = len(self.slope_ridges)
+        return (n_slopes > 1) + (n_slopes > n_smooth) + self.skewed
 
 
 def choose_law(X, y, means, spreads, weights, *, gaussian=True, like=None):
     """The law of the noise that predicts rows best that neither it nor the function was told.
 
     A Gaussian of one variance, Student's t of one scale, and with a scale that depends on the
-    inputs (with either of :data:`RIDGES`), the best of these with skewness too. Each is learned
+    inputs (with either of :data:`RIDGES`, and with the indicators), the best of these with skewness too. Each is learned
     without a third of the rows in turn, and the mean log density of that third is what they are
     compared by, less :data:`COMPLICATION` for a scale that depends on inputs, and for skewness. A
     law is taken in the place of the Gaussian if it leads by a standard error.
@@ -239,8 +252,8 @@ def choose_law(X, y, means, spreads, weights, *, gaussian=True, like=None):
         shape = rows.learn(replace(like, floor=rows.floor))
         return rows.law(shape), shape, rows.variance
     best = None
-    for constant, ridge in [(True, np.inf)] + [(False, ridge) for ridge in RIDGES]:
-        best = _better(rows, best, rows.begin(constant, ridge))
+    for shape in rows.shapes():
+        best = _better(rows, best, shape)
     best = _better(rows, best, replace(best[1], skewed=True))
     logs, shape, score = best
     if gaussian:
@@ -252,8 +265,30 @@ def choose_law(X, y, means, spreads, weights, *, gaussian=True, like=None):
     return rows.law(shape), shape, rows.variance
 
 
+def values_decide(*rows):
+    """The inputs of few values whose values the scale of the noise depends on.
+
+    Parameters
+    ----------
+    rows
+        As :func:`choose_law` has them.
+
+    Returns
+    -------
+    values : dict of int to ndarray
+        See :func:`~skbayesnn.gaussian_process.noise.few_values`. Empty if a law without indicators
+        predicts rows better that were left out.
+    """
+    values = few_values(rows[0])
+    if values:
+        law = choose_law(*rows)[0]
+        if law is None or len(law.slopes) <= law.features.n_smooth:
+            return {}
+    return values
+
+
 def _better(rows, best, shape):
     shape = rows.learn(shape)
     logs = rows.left_out(shape)
-    score = rows.data[2] @ logs - COMPLICATION * ((not shape.constant) + shape.skewed)
+    score = rows.data[2] @ logs - COMPLICATION * shape.complications(rows.features.n_smooth)
     return (logs, shape, score) if best is None or score > best[2] else best

@@ -6,8 +6,8 @@ What a function f(x) leaves of a target is
 
 Student's t with κ degrees of freedom, shifted and skewed by a and b (the generalised hyperbolic
 skew t, but for c = 100: its mean and variance would be infinite for small κ; b = 0 is symmetric).
-The variance σ²(x) is the exponential of a linear function of the inputs, the predicted mean, and
-the squares of all these, above a floor. Given v everything is Gaussian. So a law is a mixture of a
+The variance σ²(x) is the exponential of a linear function of the inputs, the predicted mean, the
+squares of all these, and indicators of the values of inputs that have few, above a floor. Given v everything is Gaussian. So a law is a mixture of a
 few Gaussians, one for each of some values of v (:mod:`skbayesnn.numerics.student_t`), and a row
 with such noise is, in expectation over v given its residual, one with Gaussian noise of its own
 variance around a target of its own:
@@ -16,7 +16,7 @@ variance around a target of its own:
     y* = y − σ (a + b / E[1/v])    for v below c.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -34,24 +34,29 @@ others would have squares of a hundred and more, and the variance is an exponent
 these."""
 
 
+FEWEST_VALUES, MOST_VALUES = 4, 12
+"""Distinct values of an input that are indicated: up to the months of a year. What an input of
+three values does to the log variance, its square says with it."""
+
+
 @dataclass(frozen=True)
 class Features:
     """What the log variance is linear in.
 
     Attributes
     ----------
-    constant : bool
-        Whether there is but an offset.
     offset, scale, low, high : ndarray of shape (n_inputs + 1,)
         Of the inputs and the predicted mean: they are not let out of the range that they have among
         the rows, and standardised, up to :data:`LARGEST`.
+    values : dict of int to ndarray
+        Inputs that have few values, with these. A new row has the nearest one.
     """
 
-    constant: bool
     offset: np.ndarray
     scale: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    values: dict = field(default_factory=dict)
 
     @classmethod
     def of(cls, X, means, weights, least_spread=0.0):
@@ -60,16 +65,39 @@ class Features:
         offset, scale = location_and_scale(columns, "X", weights)
         if scale[-1] < least_spread:
             scale[-1] = np.inf
-        return cls(False, offset, scale, columns.min(axis=0), columns.max(axis=0))
+        return cls(offset, scale, columns.min(axis=0), columns.max(axis=0), few_values(X))
 
-    def __call__(self, X, means):
-        """Features, (n, n_features); the first is one."""
+    @property
+    def n_smooth(self):
+        """Number of features that are no indicators."""
+        return 1 + 2 * len(self.offset)
+
+    def __call__(self, X, means, n_features=None):
+        """The first features, (n, n_features), or all: one, the others, and the indicators."""
         ones = np.ones((len(means), 1))
-        if self.constant:
+        if n_features == 1:
             return ones
         columns = np.clip(np.column_stack([X, means]), self.low, self.high)
         columns = np.clip((columns - self.offset) / self.scale, -LARGEST, LARGEST)
-        return np.hstack([ones, columns, (columns**2 - 1.0) / np.sqrt(2.0)])
+        features = [ones, columns, (columns**2 - 1.0) / np.sqrt(2.0)]
+        if n_features != self.n_smooth:
+            features.append(indicators(X, self.values))
+        return np.hstack(features)
+
+
+def few_values(X):
+    """Inputs that have few values, each with its sorted values: a dict of int to ndarray."""
+    values = ((j, np.unique(x)) for j, x in enumerate(X.T))
+    return {j: each for j, each in values if FEWEST_VALUES <= len(each) <= MOST_VALUES}
+
+
+def indicators(X, values):
+    """Of the nearest value that each input has in this dict, (n, total number of values)."""
+    columns = [np.empty((len(X), 0))]
+    for j, known in values.items():
+        nearest = np.searchsorted(0.5 * (known[1:] + known[:-1]), X[:, j])
+        columns.append(np.equal.outer(nearest, np.arange(len(known))) * 1.0)
+    return np.hstack(columns)
 
 
 @dataclass(frozen=True)
@@ -115,7 +143,7 @@ class NoiseLaw:
         -------
         variances : ndarray of shape (n,)
         """
-        own = np.exp(self.features(X, means) @ self.slopes)
+        own = np.exp(self.features(X, means, len(self.slopes)) @ self.slopes)
         return np.minimum(self.floor + own, self.ceiling)
 
     def scaled(self, factor):

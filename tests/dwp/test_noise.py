@@ -84,7 +84,7 @@ def test_rows_left_out_of_an_output_are_those_of_a_refit(kind):
 
 
 def a_law(skew=0.0):
-    features = Features(True, np.zeros(2), np.ones(2), np.full(2, -9.0), np.full(2, 9.0))
+    features = Features(np.zeros(2), np.ones(2), np.full(2, -9.0), np.full(2, 9.0))
     return NoiseLaw(features, np.array([-1.0]), 0.0, 4.0, 0.0, skew, (0.0, 1.0))
 
 

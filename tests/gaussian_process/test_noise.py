@@ -13,8 +13,15 @@ from skbayesnn.gaussian_process.learned_noise import (
     _Rows,
     choose_law,
     loss_and_gradient,
+    values_decide,
 )
-from skbayesnn.gaussian_process.noise import MOST_SKEWED, Features, NoiseLaw
+from skbayesnn.gaussian_process.noise import (
+    MOST_SKEWED,
+    Features,
+    NoiseLaw,
+    few_values,
+    indicators,
+)
 from skbayesnn.numerics.student_t import MASSES, student_variances
 
 
@@ -30,9 +37,7 @@ def test_students_t_as_gaussians(degrees):
 
 
 def a_law(degrees=4.0, shift=0.0, skew=0.0, slopes=(-1.0,), surprise=(0.0, 1.0)):
-    everything = Features(
-        len(slopes) == 1, np.zeros(2), np.ones(2), np.full(2, -9.0), np.full(2, 9.0)
-    )
+    everything = Features(np.zeros(2), np.ones(2), np.full(2, -9.0), np.full(2, 9.0))
     return NoiseLaw(everything, np.array(slopes), 0.0, degrees, shift, skew, surprise)
 
 
@@ -125,7 +130,7 @@ def test_scale_and_degrees_of_freedom_are_found():
 
     X, y, means, spreads, weights = table(1500, noise)
     law, _, _ = choose_law(X, y, means, spreads, weights)
-    assert not law.features.constant
+    assert len(law.slopes) > 1
     assert 3.0 <= law.degrees <= 5.0
     truth = -2.0 + X[:, 0] - 0.6 * means
     error = np.log(law.variances(X, means)) - truth
@@ -133,10 +138,53 @@ def test_scale_and_degrees_of_freedom_are_found():
     assert error.std() < 0.25
 
 
+def by_code(n, seed, sizes):
+    """Rows whose first input is the code of a category, which decides the size of the noise."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, len(sizes), n).astype(float)
+    X = np.column_stack([codes, rng.normal(size=n)])
+    noise = np.asarray(sizes)[codes.astype(int)] * rng.normal(size=n)
+    return X, noise, np.zeros(n), np.full(n, 1e-4), np.ones(n)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_codes_of_a_category_have_noise_of_their_own(seed):
+    """Of no order: neither the code nor its square says where the noise is large."""
+    sizes = np.array([0.05, 1.0, 0.05, 1.0, 0.2])
+    rows = by_code(300, seed, sizes)
+    law, _, _ = choose_law(*rows)
+    assert list(values_decide(*rows)) == [0]
+    new, zeros = np.column_stack([np.arange(5.0), np.zeros(5)]), np.zeros(5)
+    # 60 rows a code: the log variance is known to about √(2/60) = .18, and the prior draws it in.
+    np.testing.assert_allclose(np.log(law.variances(new, zeros)), 2 * np.log(sizes), atol=0.9)
+    # A new value has the noise of the nearest one that is known.
+    at = law.variances(new + [0.4, 0.0], zeros) / law.variances(new, zeros)
+    assert np.ptp(np.log(at[:4])) < 0.5
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_codes_of_a_category_stay_out_of_noise_that_is_alike(seed):
+    rows = by_code(300, seed, np.full(5, 0.3))
+    law, _, _ = choose_law(*rows)
+    assert law is None or len(law.slopes) == 1
+    assert values_decide(*rows) == {}
+
+
+def test_indicators_are_those_of_the_nearest_value():
+    X = np.column_stack([[3.0, 1.0, 0.0, 5.0], [0.0, 1.0, 0.0, 1.0], np.arange(4.0)])
+    values = few_values(X)
+    assert list(values) == [0, 2]
+    # Beyond all of them, between two, and one of them.
+    new = np.array([[-9.0, 0.0, 1.4], [2.1, 0.0, 2.6], [5.0, 1.0, 9.0]])
+    expected = [[1, 0, 0, 0, 0, 1, 0, 0], [0, 0, 1, 0, 0, 0, 0, 1], [0, 0, 0, 1, 0, 0, 0, 1]]
+    np.testing.assert_array_equal(indicators(new, values), expected)
+    assert indicators(new, {}).shape == (3, 0)
+
+
 def test_degrees_of_freedom_are_looked_for_on_both_sides(monkeypatch):
     """The profile has a valley on either side of where the search begins, and one is deeper."""
     rows = _Rows(*table(100, lambda rng, X, f: rng.standard_t(4, 100)), 0.0)
-    start = rows.begin(True, np.inf)
+    start = rows.begin(np.zeros(1))
     for best in (3.0, 10.0):
         losses = dict.fromkeys(DEGREES, 9.0) | {2.5: 7.0, 3.0: 4.0, 4.0: 5.0, 5.0: 6.0}
         losses |= {7.0: 5.0, 10.0: 4.0, best: 1.0}
@@ -209,7 +257,7 @@ def test_few_far_rows_do_not_let_the_scale_explode(seed):
     X, new = np.exp(1.2 * rng.standard_normal((2, 300, 3)))
     gaps, zeros = rng.standard_normal(300) * np.sqrt(0.1 * X[:, 0]), np.zeros(300)
     law = choose_law(X, gaps, zeros, zeros + 1e-3, np.ones(300))[0]
-    assert not law.features.constant
+    assert len(law.slopes) > 1
     assert replace(law, ceiling=np.inf).variances(new, zeros).max() < (gaps**2).max()
 
 
@@ -221,7 +269,7 @@ def test_no_variance_is_larger_than_the_largest_squared_error():
     far = rng.permutation(400)[:6]
     means[far], gaps[far] = rng.uniform(2, 8, 6), 10.0 * rng.choice([-1, 1], 6)
     law = choose_law(X, means + gaps, means, np.full(400, 1e-4), np.ones(400))[0]
-    assert not law.features.constant
+    assert len(law.slopes) > 1
     everywhere = np.stack(np.meshgrid(*[np.linspace(-4, 4, 9)] * 3), axis=-1).reshape(-1, 3)
     for mean in (0.0, 3.0, 6.0, 9.0):
         largest = law.variances(everywhere, np.full(len(everywhere), mean)).max()

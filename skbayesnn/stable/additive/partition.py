@@ -165,6 +165,8 @@ class AdditiveCells(Partition):
         self.joint = self.y.size <= MAX_JOINT and not self.alone
         self.basis, self.n_basis, self.first_log_nu = None, 0, None
         self.modes, self.mode = [], 0
+        # The same columns of the noise in all modes.
+        self._values = limits[0].values_decide(self.weights) if dense and not same_noise else {}
         modes = [self, *(copy(self) for _ in limits[1:])]
         for cells, limit in zip(modes, limits, strict=True):
             cells._set_limit(limit, seen, rng)
@@ -179,7 +181,7 @@ class AdditiveCells(Partition):
             self.set_basis(DenseBasis(seen, limit.kernel, rng))
             self.first_log_nu = limit.log_nus
         if not self.same_noise:
-            self.noise_basis = NoiseBasis(seen, self.weights, limit)
+            self.noise_basis = NoiseBasis(seen, self.weights, limit, self._values)
 
     def seen(self, X):
         """Scaled rows with their combinations, as all parts see them, (n_rows, n_axes)."""

@@ -30,6 +30,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skbayesnn._warnings import warn_user
 from skbayesnn.gaussian_process.few_inputs import FEW, fast_along_one, few_inputs
+from skbayesnn.gaussian_process.learned_noise import values_decide
 from skbayesnn.numerics.random import some_rows
 from skbayesnn.numerics.smooth_minimum import minimise_smooth
 from skbayesnn.stable.additive.dense_kernel import DenseKernel, log_squared_factors
@@ -97,6 +98,8 @@ class GaussianLimit:
         δ.
     left_out_means, left_out_errors, left_out_log_densities : ndarray of shape (n,)
         Leave-one-out mean of y at each row, y minus this mean, and log density of y.
+    left_out_spreads : ndarray of shape (n,)
+        Leave-one-out variance of the function.
     """
 
     def __init__(self, parameters, X, y, weights, rows, edges):
@@ -111,14 +114,14 @@ class GaussianLimit:
         covariance = self._covariance(X)
         self.noise_slopes = parameters[3 * p + 2 : -1]
         h = log_squared_factors(X, self.noise_slopes)[0]
-        covariance.flat[:: len(y) + 1] += (
-            variances[-1] * np.exp(h) / weights + _JITTER * variances.sum()
-        )
+        noises = variances[-1] * np.exp(h) / weights
+        covariance.flat[:: len(y) + 1] += noises + _JITTER * variances.sum()
         factor = cholesky(covariance, lower=True, overwrite_a=True, check_finite=False)
         self._solved = cho_solve((factor, True), y, check_finite=False)
         variances = 1.0 / np.diag(inverse_of(factor))
         self.left_out_errors = self._solved * variances
         self.left_out_means = y - self.left_out_errors
+        self.left_out_spreads = np.maximum(variances - noises, 0.0)
         self.left_out_log_densities = -0.5 * (
             np.log(2.0 * np.pi * variances) + self.left_out_errors**2 / variances
         )
@@ -133,6 +136,12 @@ class GaussianLimit:
         starts = range(0, len(X), _ROWS_A_BLOCK)
         blocks = [self._covariance(X[i : i + _ROWS_A_BLOCK]) @ self._solved for i in starts]
         return np.concatenate(blocks)
+
+    def values_decide(self, weights):
+        """See :func:`~skbayesnn.gaussian_process.learned_noise.values_decide`."""
+        means, errors = self.left_out_means, self.left_out_errors
+        rows = self._X, means + errors, means, self.left_out_spreads, weights[self.rows]
+        return values_decide(*rows)
 
     def mean_at_rows(self, X):
         """The mean at all rows; at rows that are conditioned on, the leave-one-out mean."""

@@ -7,7 +7,10 @@ The noise of a row x has variance σ² exp(h(x)), times the factor of the Studen
 The variance is thus approximately log-linear, and between exp(-c) and exp(c) times σ². The columns
 of z are the inputs and an estimate of the mean of y that is known beforehand: that of the Gaussian
 limit of the model (:class:`~skbayesnn.stable.additive.scales.GaussianLimit`), computed without the
-row's own target. The noise may thus grow along an input or with the mean. Without the bound c, the
+row's own target. The noise may thus grow along an input or with the mean. Indicators of the values
+of inputs that have few are further columns if, around the same mean, a law of the noise with them
+predicts left-out rows better (:func:`~skbayesnn.gaussian_process.learned_noise.values_decide`).
+Without the bound c, the
 likelihood of rows whose targets agree in all digits, for example because they are rounded, is
 unbounded: the noise would vanish there at the expense of all other rows.
 
@@ -27,6 +30,7 @@ from math import exp, inf, log, log1p, sqrt
 
 import numpy as np
 
+from skbayesnn.gaussian_process.noise import indicators
 from skbayesnn.numerics.jit import helper, kernel
 from skbayesnn.stable.noise.precisions import sum_of_logs
 from skbayesnn.stable.samplers.slice import slice_sample
@@ -71,7 +75,9 @@ class NoiseBasis:
         Scaled rows.
     weights : ndarray of shape (n,)
     limit : GaussianLimit or None
-        Provides the mean in the last column.
+        Provides the mean.
+    values : dict of int to ndarray, optional
+        Inputs with indicators, see :func:`~skbayesnn.gaussian_process.noise.few_values`.
 
     Attributes
     ----------
@@ -81,9 +87,9 @@ class NoiseBasis:
         Initial slopes of the chains: those of the Gaussian limit, or zeros.
     """
 
-    def __init__(self, X, weights, limit=None):
-        self._limit = limit
-        columns = X if limit is None else np.column_stack([X, limit.mean_at_rows(X)])
+    def __init__(self, X, weights, limit=None, values=None):
+        self._limit, self._values = limit, values or {}
+        columns = self._columns(X, () if limit is None else (limit.mean_at_rows(X),))
         self._low, self._high = columns.min(axis=0), columns.max(axis=0)
         shares = weights / weights.sum()
         self._location = shares @ columns
@@ -93,14 +99,18 @@ class NoiseBasis:
         self.train = np.ascontiguousarray(self._standardised(columns).T)
         self.first = np.zeros(len(spread))
         if limit is not None:
-            self.first[:-1] = np.where(constant, 0.0, spread)[:-1] * limit.noise_slopes
+            p = X.shape[1]
+            self.first[:p] = np.where(constant, 0.0, spread)[:p] * limit.noise_slopes
+
+    def _columns(self, X, means):
+        return np.column_stack([X, *means, indicators(X, self._values)])
 
     def _standardised(self, columns):
         return (np.clip(columns, self._low, self._high) - self._location) / self._scale
 
     def log_factors(self, X, slopes):
         """h at scaled rows, (n_rows, n_draws), for slopes (n_draws, n_columns)."""
-        columns = X if self._limit is None else np.column_stack([X, self._limit.mean(X)])
+        columns = self._columns(X, () if self._limit is None else (self._limit.mean(X),))
         return bounded(self._standardised(columns) @ slopes.T.astype(np.float64))
 
 

@@ -59,6 +59,28 @@ def test_the_mean_that_is_known_is_a_column():
     )
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_values_of_an_input_are_columns_where_they_decide():
+    """Noise of a category with codes of no order, and the same with noise that is alike."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 4, 300)
+    X = np.column_stack([rng.normal(size=(300, 2)), codes])
+    for sizes, n_columns in (([1.0, 0.05, 1.0, 0.05], 4 + 4), ([0.3] * 4, 4)):
+        y = X[:, 0] + np.array(sizes)[codes] * rng.normal(size=300)
+        cells = AdditiveCells(X, y, rng=np.random.default_rng(1))
+        basis = cells.noise_basis
+        assert basis.train.shape == (n_columns, 300)
+        assert (basis.first[3:] == 0).all()
+    # The same noise at all rows of a code.
+    y = X[:, 0] + np.array([1.0, 0.05, 1.0, 0.05])[codes] * rng.normal(size=300)
+    model = StableNNRegressor(**QUICK).fit(X, y)
+    at = np.column_stack([np.zeros((4, 2)), np.arange(4)])
+    low, high = model.predict_interval(at, coverage=0.9).T
+    wide = (high - low) / (2 * 1.645)
+    assert (wide[[0, 2]] > 0.7).all()
+    assert (wide[[1, 3]] < 0.4).all()
+
+
 def test_chains_begin_with_the_noise_of_the_gaussian_limit():
     rng = np.random.default_rng(0)
     X, y, _ = growing(200, rng)
