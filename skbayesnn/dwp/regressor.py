@@ -85,7 +85,8 @@ class DeepWishartRegressor(
 
         - "gaussian": one variance.
         - "student_t": tolerates outliers. The log variance is linear in the inputs, the predicted
-          mean and the squares of all these, and the distribution may be skewed.
+          mean, the squares of all these and, if left-out rows are predicted better with them,
+          indicators of the values of inputs with 4 to 12 values. The distribution may be skewed.
         - "auto": chooses between the two by the log density of left-out rows (see the notes). If
           the noise is found to be Gaussian, the results are those of "gaussian".
 
