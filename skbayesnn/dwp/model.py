@@ -212,7 +212,9 @@ class Model(Predictions):
                 moments = output.left_out(n_draws, workers)
             moments = list(moments)
             given = [part[some] for part in (X, Y[:, 0], *moments, weights)]
-            law, shape, variance = choose_law(*given, gaussian=self.laws == "auto", like=shape)
+            law, shape, variance = choose_law(
+                *given, gaussian=self.laws == "auto", like=shape, before=self.law
+            )
             if law is None:
                 if self.law is not None:
                     # As in `_noise_beside`: the layers have seen the rows that are left out.
@@ -354,7 +356,7 @@ class Model(Predictions):
         if self.sizes.likelihood == "softmax":
             out["temperature_"], out["label_noise_"] = self.temperature, self.label_noise
         if p["log_noise"].size:
-            out["likelihood_"] = "gaussian" if self.law is None else "student_t"
+            out["likelihood_"] = "gaussian" if self.law is None else self.law.family.name
             out["gaussian_process_weight_"] = 0.0 if self.beside is None else self.beside.part()
             out["noise_variance_"] = self._noise_variances() * scales.y_scale**2
         return out

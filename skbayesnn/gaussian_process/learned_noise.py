@@ -10,17 +10,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skbayesnn.gaussian_process.noise import (
-    MOST_SKEWED,
     Features,
     NoiseLaw,
     few_values,
     gaussians_of,
     posterior_of,
-    shifts_of,
 )
+from skbayesnn.gaussian_process.standard_noise import Mixture, SkewT
 from skbayesnn.numerics.rounding import rounding_variance
 from skbayesnn.numerics.smooth_minimum import minimise_smooth
-from skbayesnn.numerics.student_t import student_variances
 
 DEGREES = (2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 25.0, 50.0, np.inf)
 """The values that κ can take."""
@@ -29,8 +27,8 @@ RIDGES = (4.0, 40.0)
 """Precisions that the slopes of the log variance can have under their prior."""
 VALUE_RIDGE = 1.0
 """That of the slopes of indicators."""
-SKEW_RIDGE = 1.0
-"""That of a and b."""
+SIZES, MIXTURE_ERRORS = (2, 3), 2.0
+"""Sizes of mixtures, and standard errors by which one has to lead."""
 LEAST_VARIANCE = 1e-3
 """Floor of σ², as a part of the variance that Gaussian noise would have."""
 COMPLICATION = 3.0
@@ -43,7 +41,7 @@ LOG_VARIANCES = -30.0, 30.0
 FOLDS = 3
 LEAST_SPREAD = 0.1
 """Of the predicted means, as a part of the typical error, for the noise to depend on them."""
-ITERATIONS, MORE_ITERATIONS = 40, 15
+ITERATIONS, MORE_ITERATIONS, MIXTURE_ITERATIONS = 40, 15, 100
 TOLERANCE = 1e-7
 """A search ends when a step changes the loss by at most this part: 1e-4 nats or so."""
 NOTHING = 1e-12
@@ -52,18 +50,18 @@ LEAST_ROWS = 20
 """With fewer nothing but a Gaussian is considered."""
 
 
-def loss_and_gradient(theta, design, floor, v, surprise, ridge, gaps, spreads, weights):
-    """Minus the log posterior density of slopes, a and b, but for a constant, with its gradient.
+def loss_and_gradient(theta, design, floor, family, surprise, ridge, gaps, spreads, weights):
+    """Minus the log posterior density of all parameters, but for a constant, with its gradient.
 
     Parameters
     ----------
-    theta : ndarray of shape (n_features + 2,)
-        Slopes of the log variance, a and b.
+    theta : ndarray of shape (n_features + n_parameters,)
+        Slopes of the log variance, and parameters of the family.
     design : ndarray of shape (n, n_features)
     floor : float
-    v : ndarray of shape (20,)
+    family : SkewT or Mixture
     surprise : tuple of two floats
-    ridge : ndarray of shape (n_features + 2,)
+    ridge : ndarray of shape (n_features + n_parameters,)
         Precisions of the normal prior; where it is infinite the parameter is not moved.
     gaps, spreads : ndarray of shape (n,)
         y − m and s².
@@ -72,22 +70,26 @@ def loss_and_gradient(theta, design, floor, v, surprise, ridge, gaps, spreads, w
     Returns
     -------
     loss : float
-    gradient : ndarray of shape (n_features + 2,)
+    gradient : ndarray of shape (n_features + n_parameters,)
     """
     free = np.isfinite(ridge)
-    own = np.exp(np.clip(design @ theta[:-2], *LOG_VARIANCES))
+    slopes, parameters = np.split(theta, [design.shape[1]])
+    own = np.exp(np.clip(design @ slopes, *LOG_VARIANCES))
     squares = floor + own
-    shifts = shifts_of(v, *theta[-2:])
-    given = gaussians_of(squares, v, shifts, surprise)
+    components = family.components(parameters)
+    _, shifts, v = components
+    given = gaussians_of(squares, components, surprise)
     logs, posterior, residuals, totals = posterior_of(gaps, spreads, *given)
     pulls = (posterior * residuals / totals)[:, :-1]
     ratios = (residuals / totals)[:, :-1]
     widths = 0.5 * posterior[:, :-1] * (ratios**2 - 1.0 / totals[:, :-1])
     std = np.sqrt(squares)
     d_squares = widths @ v + 0.5 / std * (pulls @ shifts)
-    d_shift, d_skew = std * pulls.sum(axis=1), std * (pulls @ np.minimum(v, MOST_SKEWED))
-    slopes = design.T @ (weights * d_squares * own)
-    gradient = -np.concatenate([slopes, [weights @ d_shift, weights @ d_skew]])
+    by_components = (
+        weights @ posterior[:, :-1], (weights * std) @ pulls, v * ((weights * squares) @ widths)
+    )  # fmt: skip
+    by_slopes = design.T @ (weights * d_squares * own)
+    gradient = -np.append(by_slopes, family.pull(parameters, *by_components))
     prior = np.where(free, ridge, 0.0) * theta
     loss = -(weights @ logs) + 0.5 * prior @ theta
     return loss, np.where(free, gradient + prior, 0.0)
@@ -107,7 +109,7 @@ class _Rows:
         self.features = Features.of(X, means, weights, spread)
         self.design = self.features(X, means)
         start = np.log(max(weights @ (self.data[0] ** 2) / weights.sum(), 1e-12))
-        self.gaussian = Shape(np.zeros(1), False, np.inf, np.array([start, 0.0, 0.0]), 0.0)
+        self.gaussian = Shape(np.zeros(1), SkewT(np.inf), np.array([start, 0.0, 0.0]), 0.0)
         self.gaussian = self.fitted(self.gaussian)[0]
         self.variance = float(np.exp(self.gaussian.theta[0]))
         self.floor = max(LEAST_VARIANCE * self.variance, least)
@@ -117,26 +119,28 @@ class _Rows:
         """The shape with the best parameters for these rows, and its loss."""
         given = *self._given(shape, rows), shape.ridges(), *(part[rows] for part in self.data)
         found = minimise_smooth(
-            loss_and_gradient, shape.theta, args=given, max_iter=max_iter, ftol=TOLERANCE
-        )
+            loss_and_gradient, shape.theta, bounds=shape.bounds(), args=given, max_iter=max_iter,
+            ftol=TOLERANCE,
+        )  # fmt: skip
         return replace(shape, theta=found.x), found.fun
 
     def _given(self, shape, rows):
-        design = self.design[rows, : len(shape.theta) - 2]
         surprise = self.surprise if shape.floor else (0.0, 1.0)
-        return design, shape.floor, student_variances(shape.degrees), surprise
+        return self.design[rows, : shape.n_slopes], shape.floor, shape.family, surprise
 
     def learn(self, shape):
-        """The best slopes, a, b and κ, which is looked for on both sides of where it is."""
+        """The best parameters and κ, which is looked for on both sides of where it is."""
+        if isinstance(shape.family, Mixture):
+            return self.fitted(shape, max_iter=MIXTURE_ITERATIONS)[0]
         tried = {}
 
         def at(place, begin):
             if place not in tried:
-                known = replace(begin, degrees=DEGREES[place])
-                tried[place] = self.fitted(known)
+                family = replace(begin.family, degrees=DEGREES[place])
+                tried[place] = self.fitted(replace(begin, family=family))
             return tried[place][1]
 
-        start = DEGREES.index(shape.degrees)
+        start = DEGREES.index(shape.family.degrees)
         at(start, shape)
         for step in (1, -1):
             place = start
@@ -153,9 +157,10 @@ class _Rows:
         for k in range(FOLDS):
             other = self.fold == k
             own = self.fitted(shape, ~other, MORE_ITERATIONS)[0]
-            design, floor, v, surprise = self._given(own, other)
-            squares = floor + np.exp(np.clip(design @ own.theta[:-2], *LOG_VARIANCES))
-            given = gaussians_of(squares, v, shifts_of(v, *own.theta[-2:]), surprise)
+            design, floor, family, surprise = self._given(own, other)
+            slopes, parameters = own.parts()
+            squares = floor + np.exp(np.clip(design @ slopes, *LOG_VARIANCES))
+            given = gaussians_of(squares, family.components(parameters), surprise)
             logs[other] = posterior_of(gaps[other], spreads[other], *given)[0]
         return logs
 
@@ -163,10 +168,10 @@ class _Rows:
         """A shape to learn from."""
         theta = np.zeros(len(slope_ridges) + 2)
         theta[0] = self.gaussian.theta[0]
-        return Shape(slope_ridges, False, FIRST_DEGREES, theta, self.floor)
+        return Shape(slope_ridges, SkewT(FIRST_DEGREES), theta, self.floor)
 
     def shapes(self):
-        """Those without skewness, by their number of slopes."""
+        """Student's t without skewness, by the number of slopes."""
         yield self.begin(np.zeros(1))
         n_smooth, n_slopes = self.features.n_smooth, self.design.shape[1]
         for ridge in RIDGES:
@@ -175,12 +180,23 @@ class _Rows:
             ridges = np.full(n_smooth - 1, RIDGES[-1]), np.full(n_slopes - n_smooth, VALUE_RIDGE)
             yield self.begin(np.concatenate([[0.0], *ridges]))
 
+    def mixtures(self, shape):
+        """Mixtures whose scale depends on the inputs as it does in this shape, each learned."""
+        slopes, _ = shape.parts()
+        for size in SIZES:
+            found = []
+            for start in Mixture(size).starts():
+                theta = np.append(slopes, start)
+                begin = replace(shape, family=Mixture(size), theta=theta)
+                found.append(self.fitted(begin, max_iter=MIXTURE_ITERATIONS))
+            yield min(found, key=lambda each: each[1])[0]
+
     def law(self, shape):
         """What predicts: nowhere a variance larger than the largest squared error of a row."""
-        slopes, shift, skew = shape.theta[:-2].copy(), *map(float, shape.theta[-2:])
+        slopes, parameters = shape.parts()
         ceiling = max(float(np.max(self.data[0] ** 2)), self.floor)
         return NoiseLaw(
-            self.features, slopes, self.floor, shape.degrees, shift, skew, self.surprise, ceiling
+            self.features, slopes, self.floor, shape.family, parameters, self.surprise, ceiling
         )
 
 
@@ -192,37 +208,49 @@ class Shape:
     ----------
     slope_ridges : ndarray of shape (n_slopes,)
         Precisions of the prior of the slopes; zero for the first.
-    skewed : bool
-    degrees : float
-    theta : ndarray of shape (n_slopes + 2,)
+    family : SkewT or Mixture
+    theta : ndarray of shape (n_slopes + n_parameters,)
     floor : float
         Zero for a Gaussian alone.
     """
 
     slope_ridges: np.ndarray
-    skewed: bool
-    degrees: float
+    family: SkewT | Mixture
     theta: np.ndarray
     floor: float
 
+    @property
+    def n_slopes(self):
+        """Number of slopes of the log variance."""
+        return len(self.slope_ridges)
+
+    def parts(self):
+        """Slopes, and parameters of the family."""
+        return np.split(self.theta, [self.n_slopes])
+
     def ridges(self):
         """Precisions of the prior of all parameters."""
-        return np.append(self.slope_ridges, np.full(2, SKEW_RIDGE if self.skewed else np.inf))
+        return np.append(self.slope_ridges, self.family.ridges())
+
+    def bounds(self):
+        """Bounds of all parameters."""
+        return [(None, None)] * self.n_slopes + list(self.family.bounds)
 
     def complications(self, n_smooth):
-        """How many: a scale that depends on inputs, indicators, skewness."""
-        n_slopes = len(self.slope_ridges)
-        return (n_slopes > 1) + (n_slopes > n_smooth) + self.skewed
+        """How many: a scale that depends on inputs, indicators, and those of the family."""
+        return (self.n_slopes > 1) + (self.n_slopes > n_smooth) + self.family.complications
 
 
-def choose_law(X, y, means, spreads, weights, *, gaussian=True, like=None):
+def choose_law(X, y, means, spreads, weights, *, gaussian=True, like=None, before=None):
     """The law of the noise that predicts rows best that neither it nor the function was told.
 
     A Gaussian of one variance, Student's t of one scale, and with a scale that depends on the
-    inputs (with either of :data:`RIDGES`, and with the indicators), the best of these with skewness too. Each is learned
-    without a third of the rows in turn, and the mean log density of that third is what they are
-    compared by, less :data:`COMPLICATION` for a scale that depends on inputs, and for skewness. A
-    law is taken in the place of the Gaussian if it leads by a standard error.
+    inputs (with either of :data:`RIDGES`, and with the indicators), the best of these with skewness
+    too, and mixtures of Gaussians in its place. Each is learned without a third of the rows in
+    turn, and the mean log density of that third is what they are compared by, less
+    :data:`COMPLICATION` for a scale that depends on inputs, for indicators, for skewness, and for
+    each Gaussian after the first. A mixture has to lead by two standard errors, and a law is taken
+    in the place of the Gaussian if it leads by one.
 
     Parameters
     ----------
@@ -233,9 +261,12 @@ def choose_law(X, y, means, spreads, weights, *, gaussian=True, like=None):
     weights : ndarray of shape (n,)
         How many rows each stands for.
     gaussian : bool, default=True
-        Whether a Gaussian of one variance may be the answer.
+        Whether a Gaussian of one variance, or a mixture, may be the answer.
     like : Shape, optional
         That of the law, where it was chosen before.
+    before : NoiseLaw, optional
+        One that was chosen around another function. If it is a mixture, another mixture need not
+        lead by standard errors again.
 
     Returns
     -------
@@ -254,13 +285,17 @@ def choose_law(X, y, means, spreads, weights, *, gaussian=True, like=None):
     best = None
     for shape in rows.shapes():
         best = _better(rows, best, shape)
-    best = _better(rows, best, replace(best[1], skewed=True))
+    skewed = replace(best[1], family=replace(best[1].family, skewed=True))
+    best = _better(rows, best, skewed)
+    if gaussian:
+        known = before is not None and isinstance(before.family, Mixture)
+        errors = 0.0 if known else MIXTURE_ERRORS
+        for shape in rows.mixtures(best[1]):
+            best = _better(rows, best, shape, errors)
     logs, shape, score = best
     if gaussian:
         known = rows.left_out(rows.gaussian)
-        gains = logs - known
-        error = np.sqrt(weights @ (gains - weights @ gains / weights.sum()) ** 2)
-        if not score - weights @ known > error:
+        if not score - weights @ known > _error(logs - known, weights):
             return None, rows.gaussian, rows.variance
     return rows.law(shape), shape, rows.variance
 
@@ -287,8 +322,15 @@ def values_decide(*rows):
     return values
 
 
-def _better(rows, best, shape):
+def _better(rows, best, shape, errors=0.0):
     shape = rows.learn(shape)
-    logs = rows.left_out(shape)
-    score = rows.data[2] @ logs - COMPLICATION * shape.complications(rows.features.n_smooth)
-    return (logs, shape, score) if best is None or score > best[2] else best
+    logs, weights = rows.left_out(shape), rows.data[2]
+    score = weights @ logs - COMPLICATION * shape.complications(rows.features.n_smooth)
+    if best is None or score - best[2] > errors * _error(logs - best[0], weights):
+        return logs, shape, score
+    return best
+
+
+def _error(gains, weights):
+    """Standard error of a weighted sum."""
+    return np.sqrt(weights @ (gains - weights @ gains / weights.sum()) ** 2)

@@ -2,18 +2,19 @@
 
 What a function f(x) leaves of a target is
 
-    y − f(x) = σ(x) (a + b min(v, c) + √v z),    z ~ N(0, 1),    1/v ~ Gamma(κ/2, rate κ/2),
+    y − f(x) = σ(x) ε,    ε given v ~ N(shift(v), v),
 
-Student's t with κ degrees of freedom, shifted and skewed by a and b (the generalised hyperbolic
-skew t, but for c = 100: its mean and variance would be infinite for small κ; b = 0 is symmetric).
-The variance σ²(x) is the exponential of a linear function of the inputs, the predicted mean, the
-squares of all these, and indicators of the values of inputs that have few, above a floor. Given v everything is Gaussian. So a law is a mixture of a
-few Gaussians, one for each of some values of v (:mod:`skbayesnn.numerics.student_t`), and a row
-with such noise is, in expectation over v given its residual, one with Gaussian noise of its own
-variance around a target of its own:
+where v has finitely many values: those by which Student's t is a mixture of Gaussians
+(:mod:`skbayesnn.numerics.student_t`), with shifts a + b min(v, c) that make it skewed, or those of
+a mixture of two or three (:mod:`skbayesnn.gaussian_process.standard_noise`). The skew t is the
+generalised hyperbolic one, but for c = 100: its mean and variance would be infinite for few degrees
+of freedom. The variance σ²(x) is the exponential of a linear function of the inputs, the predicted
+mean, the squares of all these, and indicators of the values of inputs that have few, above a floor.
+Given v everything is Gaussian. So a row with such noise is, in expectation over v given its
+residual, one with Gaussian noise of its own variance around a target of its own:
 
-    E[(y − f − σ (a + b v))² / (σ² v)] = E[1/v] (y* − f)² / σ² + constant,
-    y* = y − σ (a + b / E[1/v])    for v below c.
+    E[(y − f − σ shift(v))² / (σ² v)] = E[1/v] (y* − f)² / σ² + constant,
+    y* = y − σ E[shift(v)/v] / E[1/v].
 """
 
 from dataclasses import dataclass, field, replace
@@ -23,10 +24,7 @@ from scipy.optimize import minimize_scalar
 
 from skbayesnn._validation import location_and_scale
 from skbayesnn.gaussian_process.evidence import LOG_2PI
-from skbayesnn.numerics.student_t import MASSES, student_variances
-
-MOST_SKEWED = 100.0
-"""The constant c, up to which v skews the noise."""
+from skbayesnn.gaussian_process.standard_noise import Mixture, SkewT
 
 LARGEST = 4.0
 """Limit of standardised inputs and means in the features. Without it, a few rows far from all
@@ -111,10 +109,10 @@ class NoiseLaw:
         Of the log variance.
     floor : float
         Of the variance.
-    degrees : float
-        κ.
-    shift, skew : float
-        a and b.
+    family : SkewT or Mixture
+        Of the standardised noise.
+    parameters : ndarray of shape (n_parameters,)
+        Of the family.
     surprise : tuple of two floats
         Probability and variance of one more Gaussian, which does not depend on the inputs.
     ceiling : float, default=inf
@@ -125,9 +123,8 @@ class NoiseLaw:
     features: Features
     slopes: np.ndarray
     floor: float
-    degrees: float
-    shift: float
-    skew: float
+    family: SkewT | Mixture
+    parameters: np.ndarray
     surprise: tuple
     ceiling: float = np.inf
 
@@ -161,12 +158,11 @@ class NoiseLaw:
 
         Returns
         -------
-        chances : ndarray of shape (21,)
-        shifts, variances : ndarray of shape (n, 21)
+        chances : ndarray of shape (K + 1,)
+        shifts, variances : ndarray of shape (n, K + 1)
         """
-        v = student_variances(self.degrees)
-        shifts = shifts_of(v, self.shift, self.skew)
-        return gaussians_of(self.variances(X, means), v, shifts, self.surprise)
+        components = self.family.components(self.parameters)
+        return gaussians_of(self.variances(X, means), components, self.surprise)
 
     def sample(self, X, means, n_samples, generator):
         """Independent draws of the noise, (n, n_samples); parameters as above."""
@@ -227,16 +223,11 @@ class NoiseLaw:
         return posterior_of(y - means, spreads, *self.gaussians(X, means))[0]
 
 
-def shifts_of(v, shift, skew):
-    """Means a + b min(v, c) of the standardised noise given v."""
-    return shift + skew * np.minimum(v, MOST_SKEWED)
-
-
-def gaussians_of(squares, v, shifts, surprise):
+def gaussians_of(squares, components, surprise):
     """Probabilities, shifts and variances of all Gaussians, for σ² of each row."""
-    chance, variance = surprise
+    (chance, variance), (chances, shifts, v) = surprise, components
     n = len(squares)
-    chances = np.append((1.0 - chance) * MASSES, chance)
+    chances = np.append((1.0 - chance) * chances, chance)
     shifts = np.column_stack([np.sqrt(squares)[:, None] * shifts, np.zeros(n)])
     return chances, shifts, np.column_stack([squares[:, None] * v, np.full(n, variance)])
 

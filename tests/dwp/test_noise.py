@@ -19,6 +19,7 @@ from skbayesnn.dwp.sparse_output import SparseOutput
 from skbayesnn.gaussian_process.conditioned import Process
 from skbayesnn.gaussian_process.noise import Features, NoiseLaw
 from skbayesnn.gaussian_process.stand_ins import seen_through, with_noise
+from skbayesnn.gaussian_process.standard_noise import SkewT
 from skbayesnn.gaussian_process.tails import MASSES
 
 
@@ -85,7 +86,8 @@ def test_rows_left_out_of_an_output_are_those_of_a_refit(kind):
 
 def a_law(skew=0.0):
     features = Features(np.zeros(2), np.ones(2), np.full(2, -9.0), np.full(2, 9.0))
-    return NoiseLaw(features, np.array([-1.0]), 0.0, 4.0, 0.0, skew, (0.0, 1.0))
+    family = SkewT(4.0, skewed=True)
+    return NoiseLaw(features, np.array([-1.0]), 0.0, family, np.array([0.0, skew]), (0.0, 1.0))
 
 
 def test_weights_of_rows_have_the_sum_of_their_counts():

@@ -1,0 +1,118 @@
+"""Families of standardised noise, each a mixture of Gaussians with a few parameters.
+
+What is left of a target is σ(x) ε (:mod:`skbayesnn.gaussian_process.noise`). Here are the laws that
+ε may have: Student's t, which may be skewed, and a mixture of two or three Gaussians, for two
+modes, for noise of two scales, or with an edge. Not in any of the papers.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import softmax
+
+from skbayesnn.numerics.student_t import MASSES, student_variances
+
+MOST_SKEWED = 100.0
+"""The constant c, up to which v skews the noise."""
+SKEW_RIDGE = 1.0
+"""Precision of the prior of a and b."""
+CHANCE_RIDGE, SHIFT_RIDGE, WIDTH_RIDGE = 0.25, 0.1, 0.1
+"""Those of the logits, the shifts and the log variances of a mixture."""
+LOG_VARIANCES = -5.0, 4.0
+"""Bounds of the latter: a density that may be narrow without bound would put spikes on rows."""
+
+
+@dataclass(frozen=True)
+class SkewT:
+    """Student's t: ε = a + b min(v, c) + √v z, 1/v ~ Gamma(κ/2, rate κ/2); parameters a and b.
+
+    Attributes
+    ----------
+    degrees : float
+        κ; infinity is a Gaussian.
+    skewed : bool
+        Whether a and b are not zero.
+    """
+
+    degrees: float
+    skewed: bool = False
+
+    name = "student_t"
+    bounds = ((None, None),) * 2
+
+    @property
+    def complications(self):
+        """How many complications it is, of which each has to be favoured by some nats."""
+        return int(self.skewed)
+
+    def ridges(self):
+        """Precisions of the normal prior of the parameters; an infinite one says that it is 0."""
+        return np.full(2, SKEW_RIDGE if self.skewed else np.inf)
+
+    def components(self, parameters):
+        """Probabilities, shifts and variances of the Gaussians, (K,) each."""
+        v, (shift, skew) = student_variances(self.degrees), parameters
+        return MASSES, shift + skew * np.minimum(v, MOST_SKEWED), v
+
+    def pull(self, parameters, masses, by_shifts, by_log_variances):
+        """The derivative with respect to the parameters.
+
+        Parameters
+        ----------
+        parameters : ndarray of shape (n_parameters,)
+        masses, by_shifts, by_log_variances : ndarray of shape (K,)
+            Derivatives with respect to the logs of the probabilities (were they independent), the
+            shifts and the log variances of the Gaussians.
+
+        Returns
+        -------
+        gradient : ndarray of shape (n_parameters,)
+        """
+        v = student_variances(self.degrees)
+        return np.array([by_shifts.sum(), by_shifts @ np.minimum(v, MOST_SKEWED)])
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """A mixture of Gaussians; parameters are their logits, shifts and log variances.
+
+    Attributes
+    ----------
+    size : int
+        Number of Gaussians.
+    """
+
+    size: int
+
+    name = "mixture"
+
+    @property
+    def bounds(self):
+        """Bounds of the parameters."""
+        return ((None, None),) * (2 * self.size) + (LOG_VARIANCES,) * self.size
+
+    @property
+    def complications(self):
+        """As in :class:`SkewT`."""
+        return self.size - 1
+
+    def ridges(self):
+        """As in :class:`SkewT`."""
+        return np.repeat([CHANCE_RIDGE, SHIFT_RIDGE, WIDTH_RIDGE], self.size)
+
+    def starts(self):
+        """Parameters to start a search from: modes, and scales."""
+        places = np.linspace(-1.0, 1.0, self.size)
+        narrow = np.full(self.size, np.log(0.3))
+        yield np.concatenate([np.zeros(self.size), places, narrow])
+        yield np.concatenate([-places, np.zeros(self.size), 1.5 * places - 0.5])
+
+    def components(self, parameters):
+        """As in :class:`SkewT`."""
+        logits, shifts, log_variances = np.split(parameters, 3)
+        return softmax(logits), shifts, np.exp(log_variances)
+
+    def pull(self, parameters, masses, by_shifts, by_log_variances):
+        """As in :class:`SkewT`."""
+        chances = softmax(parameters[: self.size])
+        return np.concatenate([masses - masses.sum() * chances, by_shifts, by_log_variances])
