@@ -87,8 +87,9 @@ class DeepWishartRegressor(
         - "student_t": tolerates outliers. The log variance is linear in the inputs, the predicted
           mean, the squares of all these and, if left-out rows are predicted better with them,
           indicators of the values of inputs with 4 to 12 values. The distribution may be skewed.
-        - "auto": chooses between the two by the log density of left-out rows (see the notes). If
-          the noise is found to be Gaussian, the results are those of "gaussian".
+        - "auto": chooses between the two, and mixtures of two or three Gaussians for noise that has
+          modes, two scales or a spike, by the log density of left-out rows (see the notes). If the
+          noise is found to be Gaussian, the results are those of "gaussian".
 
         With several targets, and with ``partial_fit``, the noise is Gaussian.
     gaussian_process : bool, default=True
@@ -197,7 +198,7 @@ class DeepWishartRegressor(
         Noise variance in the squared units of y; one for each of several targets. With Student-t
         noise it is the mean predicted noise variance of the rows. Like the other attributes, it
         does not include the second model that takes part with few rows.
-    likelihood_ : {"gaussian", "student_t"}
+    likelihood_ : {"gaussian", "student_t", "mixture"}
         Distribution of the target given the function. This is the one that was chosen.
     inducing_inputs_ : ndarray of shape (n_inducing, `n_features_in_`)
         Positions of the inducing inputs after training, in the units of X.

@@ -113,6 +113,9 @@ class _Rows:
         self.gaussian = self.fitted(self.gaussian)[0]
         self.variance = float(np.exp(self.gaussian.theta[0]))
         self.floor = max(LEAST_VARIANCE * self.variance, least)
+        with np.errstate(divide="ignore"):
+            # Gaussians narrower than the unit of rounding would follow its lattice, not the noise.
+            self.narrowest = min(0.0, float(np.log(12.0 * least / self.variance)))
         self.surprise = 1.0 / (1.0 + weights.sum()), SURPRISE * self.variance
 
     def fitted(self, shape, rows=slice(None), max_iter=ITERATIONS):
@@ -184,10 +187,9 @@ class _Rows:
         """Mixtures whose scale depends on the inputs as it does in this shape, each learned."""
         slopes, _ = shape.parts()
         for size in SIZES:
-            found = []
-            for start in Mixture(size).starts():
-                theta = np.append(slopes, start)
-                begin = replace(shape, family=Mixture(size), theta=theta)
+            family, found = Mixture(size, self.narrowest), []
+            for start in family.starts():
+                begin = replace(shape, family=family, theta=np.append(slopes, start))
                 found.append(self.fitted(begin, max_iter=MIXTURE_ITERATIONS))
             yield min(found, key=lambda each: each[1])[0]
 

@@ -80,16 +80,21 @@ class Mixture:
     ----------
     size : int
         Number of Gaussians.
+    narrowest : float, default=-inf
+        The least log variance, where :data:`LOG_VARIANCES` allows a smaller one: targets that are
+        rounded say nothing of smaller errors.
     """
 
     size: int
+    narrowest: float = -np.inf
 
     name = "mixture"
 
     @property
     def bounds(self):
         """Bounds of the parameters."""
-        return ((None, None),) * (2 * self.size) + (LOG_VARIANCES,) * self.size
+        low, high = LOG_VARIANCES
+        return ((None, None),) * (2 * self.size) + ((max(low, self.narrowest), high),) * self.size
 
     @property
     def complications(self):

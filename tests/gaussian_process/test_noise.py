@@ -265,6 +265,22 @@ def test_a_mixture_has_to_lead_by_two_standard_errors_but_once():
     assert isinstance(again.family, Mixture)
 
 
+def test_no_gaussian_of_a_mixture_is_narrower_than_the_unit_of_rounding():
+    """Else it would follow the lattice of the targets, which are heaped and have heavy tails."""
+    rng = np.random.default_rng(0)
+    means = rng.uniform(-3, 3, 300)
+    y = np.round(
+        means + rng.choice([-1.0, 1.0], 300) + rng.choice([0.1, 2.0], 300) * rng.normal(size=300)
+    )
+    rows = _Rows(rng.normal(size=(300, 1)), y, means, np.full(300, 0.01), np.ones(300), 1.0 / 12.0)
+    assert rows.narrowest == pytest.approx(min(0.0, -np.log(rows.variance)))
+    for shape in rows.mixtures(next(rows.shapes())):
+        low = shape.family.bounds[-1][0]
+        assert low == rows.narrowest
+        assert (shape.parts()[1][-shape.family.size :] >= low).all()
+    assert _Rows(*table(50, lambda rng, X, f: rng.normal(size=50)), 0.0).narrowest == -np.inf
+
+
 def test_weights_are_repeated_rows():
     X, y, means, spreads, _ = table(90, lambda rng, X, f: 0.3 * rng.standard_t(2, 90))
     counts = np.arange(90) % 3 + 1
