@@ -271,8 +271,11 @@ class DeepWishartRegressor(
     "auto" leaves out each third of the rows in turn and compares Gaussian noise with Student-t
     noise of one scale, of a scale that depends on the inputs, and with skewness. The best of these
     replaces the Gaussian if the log density of the left-out rows is higher by a standard error, and
-    by three nats more for a scale that depends on the inputs and for skewness. The scale does not
-    depend on the predicted mean if the standard deviation of that mean is less than a tenth of the
+    by three nats more for a scale that depends on the inputs, for indicators of values, and for
+    skewness. A mixture of two or three Gaussians, in the same units σ(x), takes its place if it is
+    better by two standard errors and by three nats for each Gaussian after the first. Its Gaussians
+    are no narrower than the unit of rounded targets. The scale does not depend on the predicted
+    mean if the standard deviation of that mean is less than a tenth of the
     typical error. Below 20 rows, and if there is no noise at all, the noise is Gaussian even with
     "student_t".
 
