@@ -133,7 +133,7 @@ def test_row_order_and_duplicates_do_not_matter(jumps):
 
 @unconverged
 @pytest.mark.parametrize("scale", [1e-150, 1e-8, 1e8, 1e140])
-@pytest.mark.parametrize(("beside", "tolerance"), [(False, 1e-6), (True, 1e-4)])
+@pytest.mark.parametrize(("beside", "tolerance"), [(False, 1e-6), (True, 1e-3)])
 def test_units_of_y_go_through(jumps, scale, beside, tolerance):
     """The search for the settings of the process ends a little elsewhere."""
     X, y = jumps

@@ -149,7 +149,8 @@ def test_the_better_one_has_the_larger_part(rng):
     smooth = beside(X, f + 0.1 * rng.normal(size=300), plain, rng)
     assert smooth.part() > 0.9
     modes = beside(X, f + signs + 0.1 * rng.normal(size=300), two_modes, rng)
-    assert modes.part() < 0.05
+    # Its noise has two modes as well, around a function that it has to learn.
+    assert modes.part() < 0.5
     assert len(smooth.taken[0]) == 2
     pool = pooled([plain(X)], [smooth], [X])
     expected = (1 - smooth.part()) * np.exp(plain(X).logpdf(f))
