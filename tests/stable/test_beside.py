@@ -142,12 +142,15 @@ def test_where_the_function_jumps_there_is_hardly_any(rng, n_inputs, monkeypatch
     assert model.fit(X, y).gaussian_process_weight_ > 2.0 * weight
 
 
-@pytest.mark.parametrize("n_inputs", [1, 2])
+OPEN = pytest.mark.xfail(reason="share of .29 since noise may be a mixture: not understood")
+
+
+@pytest.mark.parametrize("n_inputs", [1, pytest.param(2, marks=OPEN)])
 def test_away_from_the_rows_the_prediction_is_stacked_as_without_it(rng, n_inputs):
     X, y = wave(60, n_inputs, rng)
     model = short().fit(X, y)
     assert model.gaussian_process_weight_ > 0.5
-    assert model._extrapolation.share(model.cells_, model._draws) > 0.2
+    assert model._extrapolation.share(model.cells_, model._draws) > 0.9
     far = np.full((1, n_inputs), 50.0)
     low, high = model.predict_interval(far)[0]
     model._beside = None
