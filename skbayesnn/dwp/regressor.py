@@ -275,9 +275,8 @@ class DeepWishartRegressor(
     skewness. A mixture of two or three Gaussians, in the same units σ(x), takes its place if it is
     better by two standard errors and by three nats for each Gaussian after the first. Its Gaussians
     are no narrower than the unit of rounded targets. The scale does not depend on the predicted
-    mean if the standard deviation of that mean is less than a tenth of the
-    typical error. Below 20 rows, and if there is no noise at all, the noise is Gaussian even with
-    "student_t".
+    mean if the standard deviation of that mean is less than a tenth of the typical error. Below 20
+    rows, and if there is no noise at all, the noise is Gaussian even with "student_t".
 
     With Gaussian noise, the function has a Student-t distribution with five degrees of freedom in
     predictions, with the mean and variance that the process gives it. The hyperparameters of the

@@ -134,7 +134,7 @@ class _Rows:
     def learn(self, shape):
         """The best parameters and κ, which is looked for on both sides of where it is."""
         if isinstance(shape.family, Mixture):
-            return self.fitted(shape, max_iter=MIXTURE_ITERATIONS)[0]
+            return self._mixture(shape)[0]
         tried = {}
 
         def at(place, begin):
@@ -187,11 +187,13 @@ class _Rows:
         """Mixtures whose scale depends on the inputs as it does in this shape, each learned."""
         slopes, _ = shape.parts()
         for size in SIZES:
-            family, found = Mixture(size, self.narrowest), []
-            for start in family.starts():
-                begin = replace(shape, family=family, theta=np.append(slopes, start))
-                found.append(self.fitted(begin, max_iter=MIXTURE_ITERATIONS))
-            yield min(found, key=lambda each: each[1])[0]
+            family = Mixture(size, self.narrowest)
+            starts = (np.append(slopes, parameters) for parameters in family.starts())
+            begun = (replace(shape, family=family, theta=theta) for theta in starts)
+            yield min(map(self._mixture, begun), key=lambda each: each[1])[0]
+
+    def _mixture(self, shape):
+        return self.fitted(shape, max_iter=MIXTURE_ITERATIONS)
 
     def law(self, shape):
         """What predicts: nowhere a variance larger than the largest squared error of a row."""
@@ -286,12 +288,12 @@ def choose_law(X, y, means, spreads, weights, *, gaussian=True, like=None, befor
         return rows.law(shape), shape, rows.variance
     best = None
     for shape in rows.shapes():
-        best = _better(rows, best, shape)
+        best = _better(rows, best, rows.learn(shape))
     skewed = replace(best[1], family=replace(best[1].family, skewed=True))
-    best = _better(rows, best, skewed)
+    best = _better(rows, best, rows.learn(skewed))
     if gaussian:
-        known = before is not None and isinstance(before.family, Mixture)
-        errors = 0.0 if known else MIXTURE_ERRORS
+        was_mixture = before is not None and isinstance(before.family, Mixture)
+        errors = 0.0 if was_mixture else MIXTURE_ERRORS
         for shape in rows.mixtures(best[1]):
             best = _better(rows, best, shape, errors)
     logs, shape, score = best
@@ -325,7 +327,6 @@ def values_decide(*rows):
 
 
 def _better(rows, best, shape, errors=0.0):
-    shape = rows.learn(shape)
     logs, weights = rows.left_out(shape), rows.data[2]
     score = weights @ logs - COMPLICATION * shape.complications(rows.features.n_smooth)
     if best is None or score - best[2] > errors * _error(logs - best[0], weights):

@@ -31,7 +31,6 @@ LARGEST = 4.0
 others would have squares of a hundred and more, and the variance is an exponential function of
 these."""
 
-
 FEWEST_VALUES, MOST_VALUES = 4, 12
 """Distinct values of an input that are indicated: up to the months of a year. What an input of
 three values does to the log variance, its square says with it."""

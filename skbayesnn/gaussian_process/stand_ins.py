@@ -86,7 +86,7 @@ def start_with_law(X, y, weights, some, theta, least_log_noise, gaussian, n_cand
     least_log_noise : float
         Bound of the log of the noise variance.
     gaussian : bool
-        Whether Gaussian noise may be the answer.
+        Whether Gaussian noise, or a mixture, may be the answer.
     n_candidates : int, optional
         Inputs that these were chosen from; by default these are all.
 

@@ -133,9 +133,9 @@ def test_row_order_and_duplicates_do_not_matter(jumps):
 
 @unconverged
 @pytest.mark.parametrize("scale", [1e-150, 1e-8, 1e8, 1e140])
-@pytest.mark.parametrize(("beside", "tolerance"), [(False, 1e-6), (True, 1e-3)])
+@pytest.mark.parametrize(("beside", "tolerance"), [(False, 1e-6), (True, 5e-4)])
 def test_units_of_y_go_through(jumps, scale, beside, tolerance):
-    """The search for the settings of the process ends a little elsewhere."""
+    """The search for the settings of the process ends a little elsewhere: up to 1.6e-4 was seen."""
     X, y = jumps
     model, scaled = (short(gaussian_process=beside).fit(X, factor * y) for factor in (1.0, scale))
     np.testing.assert_allclose(scaled.predict(X), scale * model.predict(X), rtol=tolerance)

@@ -166,22 +166,23 @@ class AdditiveCells(Partition):
         self.basis, self.n_basis, self.first_log_nu = None, 0, None
         self.modes, self.mode = [], 0
         # The same columns of the noise in all modes.
-        self._values = limits[0].values_decide(self.weights) if dense and not same_noise else {}
+        values = limits[0].values_decide(self.weights) if dense and not same_noise else None
         modes = [self, *(copy(self) for _ in limits[1:])]
         for cells, limit in zip(modes, limits, strict=True):
-            cells._set_limit(limit, seen, rng)
+            cells._set_limit(limit, seen, values, rng)
         if len(modes) > 1:
             self.modes = [copy(self), *modes[1:]]
             for number, cells in enumerate(self.modes):
                 cells.modes, cells.mode = [], number
 
-    def _set_limit(self, limit, seen, rng):
-        """Use the kernel and the mean of a Gaussian limit; None without dense units."""
+    def _set_limit(self, limit, seen, values, rng):
+        """Use the kernel and the mean of a Gaussian limit (None without dense units), and the
+        values of inputs that the noise depends on."""
         if limit is not None:
             self.set_basis(DenseBasis(seen, limit.kernel, rng))
             self.first_log_nu = limit.log_nus
         if not self.same_noise:
-            self.noise_basis = NoiseBasis(seen, self.weights, limit, self._values)
+            self.noise_basis = NoiseBasis(seen, self.weights, limit, values)
 
     def seen(self, X):
         """Scaled rows with their combinations, as all parts see them, (n_rows, n_axes)."""

@@ -10,9 +10,8 @@ limit of the model (:class:`~skbayesnn.stable.additive.scales.GaussianLimit`), c
 row's own target. The noise may thus grow along an input or with the mean. Indicators of the values
 of inputs that have few are further columns if, around the same mean, a law of the noise with them
 predicts left-out rows better (:func:`~skbayesnn.gaussian_process.learned_noise.values_decide`).
-Without the bound c, the
-likelihood of rows whose targets agree in all digits, for example because they are rounded, is
-unbounded: the noise would vanish there at the expense of all other rows.
+Without the bound c, the likelihood of rows whose targets agree in all digits, for example because
+they are rounded, is unbounded: the noise would vanish there at the expense of all other rows.
 
 The slopes have the regularised horseshoe prior: β_j ~ N(0, τ²λ_j²) with half-Cauchy λ_j, and
 half-Cauchy τ of scale q^{-½} for q columns (Carvalho, Polson and Scott 2010). If the noise is
