@@ -181,9 +181,9 @@ class StableNNRegressor(
         further inputs: two, or none (see the notes). None for other cells.
     noise_slopes_draws_ : ndarray of shape (n_posterior_draws, n_slopes)
         With ``likelihood="student_t"``, draws of the slopes of the log noise variance in each
-        standardised input and direction and, with dense units, in the standardised mean of y and,
-        if left-out rows are predicted better with them, in indicators of the values of inputs with
-        4 to 12 values (see the notes).
+        standardised input and direction and, with dense units, in the standardised mean of y.
+        Further columns are those of indicators of the values of inputs with 4 to 12 values, if
+        left-out rows are predicted better with them (see the notes).
         ``n_slopes`` is 0 if the noise is the same for all rows.
     degrees_of_freedom_draws_ : ndarray of shape (n_posterior_draws,)
         Draws of the degrees of freedom of Student-t noise; infinity is Gaussian noise.
