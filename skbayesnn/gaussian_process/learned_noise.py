@@ -50,19 +50,17 @@ LEAST_ROWS = 20
 """With fewer nothing but a Gaussian is considered."""
 
 
-def loss_and_gradient(theta, design, floor, family, surprise, ridge, gaps, spreads, weights):
+def loss_and_gradient(theta, shape, design, surprise, gaps, spreads, weights):
     """Minus the log posterior density of all parameters, but for a constant, with its gradient.
 
     Parameters
     ----------
-    theta : ndarray of shape (n_features + n_parameters,)
+    theta : ndarray of shape (n_slopes + n_parameters,)
         Slopes of the log variance, and parameters of the family.
+    shape : Shape
+        Where its precisions are infinite, parameters are not moved.
     design : ndarray of shape (n, n_features)
-    floor : float
-    family : SkewT or Mixture
     surprise : tuple of two floats
-    ridge : ndarray of shape (n_features + n_parameters,)
-        Precisions of the normal prior; where it is infinite the parameter is not moved.
     gaps, spreads : ndarray of shape (n,)
         y − m and s².
     weights : ndarray of shape (n,)
@@ -70,13 +68,10 @@ def loss_and_gradient(theta, design, floor, family, surprise, ridge, gaps, sprea
     Returns
     -------
     loss : float
-    gradient : ndarray of shape (n_features + n_parameters,)
+    gradient : ndarray of shape (n_slopes + n_parameters,)
     """
-    free = np.isfinite(ridge)
-    slopes, parameters = np.split(theta, [design.shape[1]])
-    own = np.exp(np.clip(design @ slopes, *LOG_VARIANCES))
-    squares = floor + own
-    components = family.components(parameters)
+    shape = replace(shape, theta=theta)
+    (own, squares), components = shape.variances(design), shape.components(design)
     _, shifts, v = components
     given = gaussians_of(squares, components, surprise)
     logs, posterior, residuals, totals = posterior_of(gaps, spreads, *given)
@@ -85,11 +80,12 @@ def loss_and_gradient(theta, design, floor, family, surprise, ridge, gaps, sprea
     widths = 0.5 * posterior[:, :-1] * (ratios**2 - 1.0 / totals[:, :-1])
     std = np.sqrt(squares)
     d_squares = widths @ v + 0.5 / std * (pulls @ shifts)
-    by_components = (
-        weights @ posterior[:, :-1], (weights * std) @ pulls, v * ((weights * squares) @ widths)
-    )  # fmt: skip
-    by_slopes = design.T @ (weights * d_squares * own)
-    gradient = -np.append(by_slopes, family.pull(parameters, *by_components))
+    masses = weights[:, None] * posterior[:, :-1]
+    by_components = (weights * std) @ pulls, v * ((weights * squares) @ widths)
+    by_slopes = design[:, : shape.n_slopes].T @ (weights * d_squares * own)
+    by_parameters = shape.family.pull(shape.parts()[1], design, masses, *by_components)
+    gradient, ridge = -np.append(by_slopes, by_parameters), shape.ridges()
+    free = np.isfinite(ridge)
     prior = np.where(free, ridge, 0.0) * theta
     loss = -(weights @ logs) + 0.5 * prior @ theta
     return loss, np.where(free, gradient + prior, 0.0)
@@ -120,16 +116,15 @@ class _Rows:
 
     def fitted(self, shape, rows=slice(None), max_iter=ITERATIONS):
         """The shape with the best parameters for these rows, and its loss."""
-        given = *self._given(shape, rows), shape.ridges(), *(part[rows] for part in self.data)
+        given = shape, self.design[rows], self._surprise(shape), *(part[rows] for part in self.data)
         found = minimise_smooth(
             loss_and_gradient, shape.theta, bounds=shape.bounds(), args=given, max_iter=max_iter,
             ftol=TOLERANCE,
         )  # fmt: skip
         return replace(shape, theta=found.x), found.fun
 
-    def _given(self, shape, rows):
-        surprise = self.surprise if shape.floor else (0.0, 1.0)
-        return self.design[rows, : shape.n_slopes], shape.floor, shape.family, surprise
+    def _surprise(self, shape):
+        return self.surprise if shape.floor else (0.0, 1.0)
 
     def learn(self, shape):
         """The best parameters and κ, which is looked for on both sides of where it is."""
@@ -157,13 +152,14 @@ class _Rows:
         """Log densities of all rows by laws that were learned without theirs; κ is not."""
         logs = np.empty(self.n)
         gaps, spreads, _ = self.data
+        # Many parameters that know all rows take long to forget some of them.
+        max_iter = MIXTURE_ITERATIONS if shape.family.n_gates > 1 else MORE_ITERATIONS
         for k in range(FOLDS):
             other = self.fold == k
-            own = self.fitted(shape, ~other, MORE_ITERATIONS)[0]
-            design, floor, family, surprise = self._given(own, other)
-            slopes, parameters = own.parts()
-            squares = floor + np.exp(np.clip(design @ slopes, *LOG_VARIANCES))
-            given = gaussians_of(squares, family.components(parameters), surprise)
+            own = self.fitted(shape, ~other, max_iter)[0]
+            design = self.design[other]
+            squares, components = own.variances(design)[1], own.components(design)
+            given = gaussians_of(squares, components, self._surprise(own))
             logs[other] = posterior_of(gaps[other], spreads[other], *given)[0]
         return logs
 
@@ -190,7 +186,12 @@ class _Rows:
             family = Mixture(size, self.narrowest)
             starts = (np.append(slopes, parameters) for parameters in family.starts())
             begun = (replace(shape, family=family, theta=theta) for theta in starts)
-            yield min(map(self._mixture, begun), key=lambda each: each[1])[0]
+            best = min(map(self._mixture, begun), key=lambda each: each[1])[0]
+            yield best
+            slopes, parameters = best.parts()
+            family, parameters = family.gated(parameters, self.features.n_smooth)
+            theta = np.append(slopes, parameters)
+            yield self._mixture(replace(best, family=family, theta=theta))[0]
 
     def _mixture(self, shape):
         return self.fitted(shape, max_iter=MIXTURE_ITERATIONS)
@@ -231,6 +232,16 @@ class Shape:
     def parts(self):
         """Slopes, and parameters of the family."""
         return np.split(self.theta, [self.n_slopes])
+
+    def variances(self, design):
+        """σ² without its floor and with it, (n,) each, for the features of rows."""
+        slopes = self.parts()[0]
+        own = np.exp(np.clip(design[:, : self.n_slopes] @ slopes, *LOG_VARIANCES))
+        return own, self.floor + own
+
+    def components(self, design):
+        """Those of the family."""
+        return self.family.components(self.parts()[1], design)
 
     def ridges(self):
         """Precisions of the prior of all parameters."""
@@ -292,10 +303,9 @@ def choose_law(X, y, means, spreads, weights, *, gaussian=True, like=None, befor
     skewed = replace(best[1], family=replace(best[1].family, skewed=True))
     best = _better(rows, best, rows.learn(skewed))
     if gaussian:
-        was_mixture = before is not None and isinstance(before.family, Mixture)
-        errors = 0.0 if was_mixture else MIXTURE_ERRORS
         for shape in rows.mixtures(best[1]):
-            best = _better(rows, best, shape, errors)
+            known = any(each and isinstance(each.family, Mixture) for each in (best[1], before))
+            best = _better(rows, best, shape, 0.0 if known else MIXTURE_ERRORS)
     logs, shape, score = best
     if gaussian:
         known = rows.left_out(rows.gaussian)

@@ -139,7 +139,13 @@ class NoiseLaw:
         -------
         variances : ndarray of shape (n,)
         """
-        own = np.exp(self.features(X, means, len(self.slopes)) @ self.slopes)
+        return self._variances(self._design(X, means))
+
+    def _design(self, X, means):
+        return self.features(X, means, max(len(self.slopes), self.family.n_gates))
+
+    def _variances(self, design):
+        own = np.exp(design[:, : len(self.slopes)] @ self.slopes)
         return np.minimum(self.floor + own, self.ceiling)
 
     def scaled(self, factor):
@@ -157,16 +163,18 @@ class NoiseLaw:
 
         Returns
         -------
-        chances : ndarray of shape (K + 1,)
+        chances : ndarray of shape (K + 1,) or (n, K + 1)
         shifts, variances : ndarray of shape (n, K + 1)
         """
-        components = self.family.components(self.parameters)
-        return gaussians_of(self.variances(X, means), components, self.surprise)
+        design = self._design(X, means)
+        components = self.family.components(self.parameters, design)
+        return gaussians_of(self._variances(design), components, self.surprise)
 
     def sample(self, X, means, n_samples, generator):
         """Independent draws of the noise, (n, n_samples); parameters as above."""
         chances, shifts, variances = self.gaussians(X, means)
-        which = generator.choice(len(chances), size=(len(X), n_samples), p=chances)
+        below = np.atleast_2d(np.cumsum(chances, axis=-1))[:, None, :-1]
+        which = (generator.random((len(X), n_samples, 1)) >= below).sum(axis=2)
         shifts, variances = (
             np.take_along_axis(each, which, axis=1) for each in (shifts, variances)
         )
@@ -175,7 +183,8 @@ class NoiseLaw:
     def mean_variances(self, X, means):
         """Variance of the noise at rows, that of finitely many Gaussians."""
         chances, shifts, variances = self.gaussians(X, means)
-        return variances @ chances + shifts**2 @ chances - (shifts @ chances) ** 2
+        squares = (chances * (variances + shifts**2)).sum(axis=1)
+        return squares - (chances * shifts).sum(axis=1) ** 2
 
     def best_factor(self, X, y, means, spreads, weights):
         """What :meth:`scaled` has to be given for the law to fit these rows best.
@@ -226,7 +235,8 @@ def gaussians_of(squares, components, surprise):
     """Probabilities, shifts and variances of all Gaussians, for σ² of each row."""
     (chance, variance), (chances, shifts, v) = surprise, components
     n = len(squares)
-    chances = np.append((1.0 - chance) * chances, chance)
+    last = np.full((*chances.shape[:-1], 1), chance)
+    chances = np.concatenate([(1.0 - chance) * chances, last], axis=-1)
     shifts = np.column_stack([np.sqrt(squares)[:, None] * shifts, np.zeros(n)])
     return chances, shifts, np.column_stack([squares[:, None] * v, np.full(n, variance)])
 

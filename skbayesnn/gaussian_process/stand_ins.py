@@ -141,8 +141,8 @@ def with_noise(law, X, at, means, variances, factors=None):
 
     Returns
     -------
-    chances : ndarray of shape (21 n_draws,)
-    means, variances : ndarray of shape (n, 21 n_draws)
+    chances : ndarray of shape (K n_draws,) or (n, K n_draws)
+    means, variances : ndarray of shape (n, K n_draws)
     """
     n_draws, n = means.shape
     factors = np.ones(n_draws) if factors is None else factors

@@ -5,7 +5,7 @@ What is left of a target is σ(x) ε (:mod:`skbayesnn.gaussian_process.noise`). 
 modes, for noise of two scales, or with an edge. Not in any of the papers.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import softmax
@@ -18,6 +18,8 @@ SKEW_RIDGE = 1.0
 """Precision of the prior of a and b."""
 CHANCE_RIDGE, SHIFT_RIDGE, WIDTH_RIDGE = 0.25, 0.1, 0.1
 """Those of the logits, the shifts and the log variances of a mixture."""
+GATE_VARIANCE = 8.0
+"""Of a logit around its mean over rows, under the prior of its slopes, however many these are."""
 LOG_VARIANCES = -5.0, 4.0
 """Bounds of the latter: a density that may be narrow without bound would put spikes on rows."""
 
@@ -38,6 +40,7 @@ class SkewT:
     skewed: bool = False
 
     name = "student_t"
+    n_gates = 1
     bounds = ((None, None),) * 2
 
     @property
@@ -49,20 +52,34 @@ class SkewT:
         """Precisions of the normal prior of the parameters; an infinite one says that it is 0."""
         return np.full(2, SKEW_RIDGE if self.skewed else np.inf)
 
-    def components(self, parameters):
-        """Probabilities, shifts and variances of the Gaussians, (K,) each."""
-        v, (shift, skew) = student_variances(self.degrees), parameters
-        return MASSES, shift + skew * np.minimum(v, MOST_SKEWED), v
-
-    def pull(self, parameters, masses, by_shifts, by_log_variances):
-        """The derivative with respect to the parameters.
+    def components(self, parameters, design):
+        """Probabilities, shifts and variances of the Gaussians.
 
         Parameters
         ----------
         parameters : ndarray of shape (n_parameters,)
-        masses, by_shifts, by_log_variances : ndarray of shape (K,)
-            Derivatives with respect to the logs of the probabilities (were they independent), the
-            shifts and the log variances of the Gaussians.
+        design : ndarray of shape (n, n_features)
+            Features of rows, which probabilities may depend on.
+
+        Returns
+        -------
+        chances : ndarray of shape (K,) or (n, K)
+        shifts, variances : ndarray of shape (K,)
+        """
+        v, (shift, skew) = student_variances(self.degrees), parameters
+        return MASSES, shift + skew * np.minimum(v, MOST_SKEWED), v
+
+    def pull(self, parameters, design, masses, by_shifts, by_log_variances):
+        """The derivative with respect to the parameters.
+
+        Parameters
+        ----------
+        parameters, design
+            As above.
+        masses : ndarray of shape (n, K)
+            Derivatives with respect to the logs of the probabilities, were they independent.
+        by_shifts, by_log_variances : ndarray of shape (K,)
+            Those with respect to the shifts and the log variances of the Gaussians.
 
         Returns
         -------
@@ -83,10 +100,13 @@ class Mixture:
     narrowest : float, default=-inf
         The least log variance, where :data:`LOG_VARIANCES` allows a smaller one: targets that are
         rounded say nothing of smaller errors.
+    n_gates : int, default=1
+        Features that the logits are linear in; the first is one.
     """
 
     size: int
     narrowest: float = -np.inf
+    n_gates: int = 1
 
     name = "mixture"
 
@@ -94,30 +114,48 @@ class Mixture:
     def bounds(self):
         """Bounds of the parameters."""
         low, high = LOG_VARIANCES
-        return ((None, None),) * (2 * self.size) + ((max(low, self.narrowest), high),) * self.size
+        free = ((None, None),) * (self.size * (self.n_gates + 1))
+        return free + ((max(low, self.narrowest), high),) * self.size
 
     @property
     def complications(self):
         """As in :class:`SkewT`."""
-        return self.size - 1
+        return self.size - 1 + (self.n_gates > 1)
 
     def ridges(self):
         """As in :class:`SkewT`."""
-        return np.repeat([CHANCE_RIDGE, SHIFT_RIDGE, WIDTH_RIDGE], self.size)
+        n_slopes = self.n_gates - 1
+        ridges = CHANCE_RIDGE, n_slopes / GATE_VARIANCE, SHIFT_RIDGE, WIDTH_RIDGE
+        return np.repeat(ridges, self.size * np.array([1, n_slopes, 1, 1]))
 
     def starts(self):
-        """Parameters to start a search from: modes, and scales."""
+        """Parameters to start a search from: modes, and scales; probabilities are constant."""
         places = np.linspace(-1.0, 1.0, self.size)
         narrow = np.full(self.size, np.log(0.3))
         yield np.concatenate([np.zeros(self.size), places, narrow])
         yield np.concatenate([-places, np.zeros(self.size), 1.5 * places - 0.5])
 
-    def components(self, parameters):
-        """As in :class:`SkewT`."""
-        logits, shifts, log_variances = np.split(parameters, 3)
-        return softmax(logits), shifts, np.exp(log_variances)
+    def gated(self, parameters, n_gates):
+        """The family with probabilities that depend on features, and parameters to start from."""
+        slopes = np.zeros((n_gates - 1) * self.size)
+        return replace(self, n_gates=n_gates), np.insert(parameters, self.size, slopes)
 
-    def pull(self, parameters, masses, by_shifts, by_log_variances):
+    def _parts(self, parameters):
+        logits, shifts, log_variances = np.split(parameters, [-2 * self.size, -self.size])
+        return logits.reshape(self.n_gates, self.size), shifts, log_variances
+
+    def components(self, parameters, design):
         """As in :class:`SkewT`."""
-        chances = softmax(parameters[: self.size])
-        return np.concatenate([masses - masses.sum() * chances, by_shifts, by_log_variances])
+        gates, shifts, log_variances = self._parts(parameters)
+        chances = softmax(gates[0] if self.n_gates == 1 else self._gates(design) @ gates, axis=-1)
+        return chances, shifts, np.exp(log_variances)
+
+    def _gates(self, design):
+        return design[:, : self.n_gates]
+
+    def pull(self, parameters, design, masses, by_shifts, by_log_variances):
+        """As in :class:`SkewT`."""
+        chances = self.components(parameters, design)[0]
+        by_logits = masses - masses.sum(axis=1, keepdims=True) * chances
+        by_gates = self._gates(design).T @ by_logits
+        return np.concatenate([by_gates.ravel(), by_shifts, by_log_variances])

@@ -20,6 +20,8 @@ LOG_FACTOR_STEP, LEAST_LOG_FACTOR = 0.25, -8.0
 OWN_LEAD = 1.0
 """Nats a row by which the unmoved mean has to win against that of the least absolute error. Small
 gains in likelihood cost more in absolute error than they are worth."""
+LEAD_OF_MODES = 0.02
+"""The same where the noise is a mixture: modes are places, which a move takes them away from."""
 FARTHEST = 8.0
 """Standard deviations from its prediction beyond which a held-out row is an outlier: a process
 would follow it if it were given the row."""
@@ -185,7 +187,7 @@ def best_factor(held, pull):
     return float(np.exp(best))
 
 
-def best_move(held, exact):
+def best_move(held, exact, modes=False):
     """How the distributions of processes are moved, and the likelihoods of the weight given that.
 
     Parameters
@@ -193,6 +195,8 @@ def best_move(held, exact):
     held : list of HeldOut
     exact : bool
         Whether no process finds noise.
+    modes : bool, default=False
+        Whether the noise of one is a mixture.
 
     Returns
     -------
@@ -215,5 +219,5 @@ def best_move(held, exact):
     pulls = best_pull(held), best_pull([each.without_outliers() for each in held])
     moves = {pull: given(pull) for pull in dict.fromkeys((*pulls, 0.0))}
     best = max((moves[pull] for pull in pulls), key=likelihood)
-    lead = OWN_LEAD * sum(each.weights.sum() for each in held)
+    lead = (LEAD_OF_MODES if modes else OWN_LEAD) * sum(each.weights.sum() for each in held)
     return moves[0.0] if likelihood(moves[0.0]) > likelihood(best) + lead else best

@@ -248,6 +248,11 @@ class PooledSearches:
         """Whether the targets are a function of the inputs, as far as all of them tell."""
         return all(each.without_noise for each in self.processes)
 
+    @property
+    def has_modes(self):
+        """Whether the noise of any is a mixture."""
+        return any(each.has_modes for each in self.processes)
+
     def give(self, X, targets, weights, generator):
         """Condition all on these rows, see :meth:`NearFunction.give`."""
         for each in self.processes:

@@ -7,9 +7,12 @@ import pytest
 from scipy import stats
 from scipy.integrate import quad
 from scipy.optimize import check_grad
+from scipy.special import expit, logsumexp
 
+from skbayesnn.gaussian_process import learned_noise
 from skbayesnn.gaussian_process.learned_noise import (
     DEGREES,
+    Shape,
     _Rows,
     choose_law,
     loss_and_gradient,
@@ -21,8 +24,15 @@ from skbayesnn.gaussian_process.noise import (
     few_values,
     indicators,
 )
-from skbayesnn.gaussian_process.standard_noise import MOST_SKEWED, Mixture, SkewT
+from skbayesnn.gaussian_process.stand_ins import with_noise
+from skbayesnn.gaussian_process.standard_noise import (
+    GATE_VARIANCE,
+    MOST_SKEWED,
+    Mixture,
+    SkewT,
+)
 from skbayesnn.numerics.student_t import MASSES, student_variances
+from skbayesnn.predictive import PredictiveMixture
 
 
 @pytest.mark.parametrize("degrees", [2.0, 4.0, 15.0, np.inf])
@@ -97,17 +107,19 @@ FAMILIES = {
     "student_t": (SkewT(5.0, skewed=True), [0.4, -0.3]),
     "two": (Mixture(2), [0.3, -0.2, -1.0, 0.8, -1.5, 0.2]),
     "three": (Mixture(3), [0.3, -0.2, 0.5, -1.0, 0.1, 0.8, -1.5, 0.2, -0.4]),
+    "gated": (Mixture(2, n_gates=3), [0.3, -0.2, 0.9, 0.1, -0.6, 0.4, -1.0, 0.8, -1.5, 0.2]),
 }
 
 
+@pytest.mark.parametrize("n_slopes", [1, 3])
 @pytest.mark.parametrize(("family", "parameters"), FAMILIES.values(), ids=FAMILIES)
-def test_gradient(family, parameters):
+def test_gradient(family, parameters, n_slopes):
     rng = np.random.default_rng(0)
     design = np.column_stack([np.ones(30), rng.normal(size=(30, 2))])
     data = rng.standard_t(3, 30), rng.uniform(0.1, 0.5, 30), rng.integers(1, 4, 30).astype(float)
-    ridge = np.concatenate([[0.0, 4.0, 4.0], family.ridges()])
-    given = design, 0.01, family, (0.02, 3.0), ridge, *data
-    theta = np.array([-0.5, 0.3, -0.2, *parameters])
+    theta = np.array([*[-0.5, 0.3, -0.2][:n_slopes], *parameters])
+    shape = Shape(np.array([0.0, 4.0, 4.0])[:n_slopes], family, theta, 0.01)
+    given = shape, design, (0.02, 3.0), *data
     error = check_grad(
         lambda t: loss_and_gradient(t, *given)[0], lambda t: loss_and_gradient(t, *given)[1], theta
     )
@@ -115,10 +127,9 @@ def test_gradient(family, parameters):
 
 
 def test_what_has_no_prior_variance_does_not_move(rng):
-    family = SkewT(5.0)
-    ridge, data = np.append([0.0], family.ridges()), (rng.normal(size=30), np.ones(30), np.ones(30))
-    theta = np.array([0.2, 0.0, 0.0])
-    given = np.ones((30, 1)), 0.01, family, (0.02, 3.0), ridge, *data
+    data, theta = (rng.normal(size=30), np.ones(30), np.ones(30)), np.array([0.2, 0.0, 0.0])
+    shape = Shape(np.zeros(1), SkewT(5.0), theta, 0.01)
+    given = shape, np.ones((30, 1)), (0.02, 3.0), *data
     assert (loss_and_gradient(theta, *given)[1][1:] == 0).all()
 
 
@@ -134,6 +145,95 @@ def test_density_of_a_mixture_is_that_of_its_gaussians(rng):
     ]
     found = law.log_densities(np.zeros((7, 1)), y, np.full(7, 0.1), np.full(7, 0.3))
     np.testing.assert_allclose(found, np.log(0.75 * parts[0] + 0.25 * parts[1]))
+
+
+def a_gated_law():
+    """Two narrow modes at 1 and −1 times e^(−1/2), the first with probability expit(3 x)."""
+    parameters = np.array([0.0, 0.0, 3.0, 0.0, *np.zeros(6), 1.0, -1.0, np.log(0.1), np.log(0.1)])
+    return replace(a_law(surprise=(0.02, 4.0)), family=Mixture(2, n_gates=5), parameters=parameters)
+
+
+def test_shares_of_gaussians_depend_on_inputs(rng):
+    law, X, y = a_gated_law(), rng.normal(size=(9, 1)), rng.normal(size=9)
+    share, square = expit(3.0 * X[:, 0]), np.exp(-1.0)
+    parts = [
+        stats.norm.pdf(y, 0.1 + sign * np.sqrt(square), np.sqrt(0.3 + 0.1 * square))
+        for sign in (1.0, -1.0)
+    ]
+    known = 0.98 * (share * parts[0] + (1.0 - share) * parts[1])
+    known += 0.02 * stats.norm.pdf(y, 0.1, np.sqrt(4.3))
+    moments = np.full(9, 0.1), np.full(9, 0.3)
+    np.testing.assert_allclose(law.log_densities(X, y, *moments), np.log(known))
+    variances = np.stack([np.full(9, 0.2), np.full(9, 0.4)])
+    functions = np.stack([np.full(9, -0.2), np.full(9, 0.3)])
+    mixture = PredictiveMixture(*with_noise(law, X, moments[0], functions, variances))
+    each = [law.log_densities(X, y, *pair) for pair in zip(functions, variances, strict=True)]
+    np.testing.assert_allclose(mixture.logpdf(y), logsumexp(each, axis=0) - np.log(2.0))
+
+
+def test_draws_have_the_shares_and_the_variance_of_their_rows(rng):
+    law, X = a_gated_law(), np.array([[-1.0], [0.0], [0.3]])
+    draws = law.sample(X, np.zeros(3), 40_000, rng)
+    expected = 0.98 * expit(3.0 * X[:, 0]) + 0.01
+    # Standard errors are at most 0.0025; a part of 8e-4 of each mode is beyond zero.
+    np.testing.assert_allclose((draws > 0).mean(axis=1), expected, atol=0.01)
+    np.testing.assert_allclose(draws.var(axis=1), law.mean_variances(X, np.zeros(3)), rtol=0.06)
+
+
+@pytest.mark.parametrize("n_gates", [5, 9, 41])
+def test_prior_variance_of_a_logit_does_not_grow_with_the_features(n_gates, rng):
+    ridges = Mixture(2, n_gates=n_gates).ridges()[: 2 * n_gates].reshape(n_gates, 2)
+    features = rng.normal(size=(2000, n_gates - 1))
+    logits = np.einsum("ni,ni->n", features, rng.normal(size=features.shape) / ridges[1:, 0] ** 0.5)
+    # The standard error of a variance of 2000 is some 3 %.
+    assert logits.var() == pytest.approx(GATE_VARIANCE, rel=0.15)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_modes_whose_shares_an_input_decides_are_found(seed):
+    def noise(rng, X, f):
+        return np.where(rng.random(len(X)) < expit(3.0 * X[:, 0]), 1.0, -1.0) + 0.2 * rng.normal(
+            size=len(X)
+        )
+
+    law = choose_law(*table(300, noise, seed))[0]
+    X, y, means, spreads, _ = table(3000, noise, seed + 10)
+    share = expit(3.0 * X[:, 0])
+    chances, shifts, _ = law.gaussians(X, means)
+    upper = (chances * (shifts > 0)).sum(axis=1)
+    assert np.abs(upper - share).mean() < 0.08
+    std = np.sqrt(0.04 + spreads)
+    parts = [stats.norm.pdf(y, means + sign, std) for sign in (1.0, -1.0)]
+    truth = np.log(share * parts[0] + (1.0 - share) * parts[1])
+    # Some twenty parameters of 300 rows cost about half a nat each: 0.03 nats a row.
+    assert (truth - law.log_densities(X, y, means, spreads)).mean() < 0.12
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_shares_that_depend_on_nothing_have_no_gates(seed):
+    def noise(rng, X, f):
+        return rng.choice([-1.0, 1.0], len(X)) + 0.2 * rng.normal(size=len(X))
+
+    law = choose_law(*table(300, noise, seed))[0]
+    assert isinstance(law.family, Mixture)
+    assert law.family.n_gates == 1
+
+
+def test_left_out_rows_are_forgotten(monkeypatch):
+    """A law of many parameters begins with what all rows taught it, and needs time to unlearn."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(800, 20))
+    y = X[:, 0] + 0.3 * rng.normal(size=800)
+    rows = _Rows(X, y, X[:, 0], np.full(800, 0.01), np.ones(800), 0.0)
+    *_, shape = rows.mixtures(rows.gaussian)
+    assert shape.family.n_gates == 43
+    enough = rows.left_out(shape).sum()
+    found = {}
+    for iterations in (15, 1000):
+        monkeypatch.setattr(learned_noise, "MIXTURE_ITERATIONS", iterations)
+        found[iterations] = rows.left_out(shape).sum()
+    assert found[15] - found[1000] > 5.0
+    assert abs(enough - found[1000]) < 2.0
 
 
 def table(n, noise, seed=0):

@@ -148,9 +148,9 @@ def test_the_better_one_has_the_larger_part(rng):
 
     smooth = beside(X, f + 0.1 * rng.normal(size=300), plain, rng)
     assert smooth.part() > 0.9
-    # Modes whose distance waves, which noise of the process does not.
+    # Modes whose distance waves: noise of the process has constant ones, with changing shares.
     y = f + np.cos(6 * X[:, 0]) * signs + 0.1 * rng.normal(size=300)
-    assert beside(X, y, two_modes, rng).part() < 0.05
+    assert beside(X, y, two_modes, rng).part() < 0.1
     assert len(smooth.taken[0]) == 2
     pool = pooled([plain(X)], [smooth], [X])
     expected = (1 - smooth.part()) * np.exp(plain(X).logpdf(f))
@@ -285,7 +285,8 @@ def test_an_exact_rule_with_an_exception_is_not_moved(rng):
     held = HeldOut(y, np.ones(40), norm.logpdf(y, near, 0.1), near, law)
     assert best_pull([held]) == 1.0
     found = beside(y[:, None], y, lambda X: gaussian(np.zeros(len(X)), 1.0), rng, n_held=10)
-    found.candidates, found.few = [[[[(SimpleNamespace(without_noise=True), held)]]]], None
+    process = SimpleNamespace(without_noise=True, has_modes=False)
+    found.candidates, found.few = [[[[(process, held)]]]], None
     ProcessBeside.agree([found])
     assert found.taken[0][0].pull == 0.0
     assert found.part() > 0.9
@@ -350,6 +351,17 @@ def test_small_gains_in_likelihood_do_not_keep_the_mean(rng):
     y, network = rng.normal(size=(2, 100))
     held = held_out(y, y + 0.9 * network, y + 1.0 * rng.normal(size=100), 1.5)
     assert best_move([held], exact=False)[0] == best_pull([held]) > 0.0
+
+
+def test_modes_keep_their_places(rng):
+    """A network that knows the mean of two modes has the smaller errors, but not the places."""
+    sign, y = rng.choice([-1.0, 1.0], 100), rng.normal(size=100)
+    network = y + 0.8 * rng.normal(size=100)
+    places = (y - sign)[:, None] + [[-1.0, 1.0]] + 0.4 * rng.normal(size=(100, 1))
+    law = PredictiveMixture([0.5, 0.5], places, np.full((100, 2), 0.16))
+    held = HeldOut(y, np.ones(100), norm.logpdf(y, network, 0.8), network, law)
+    assert best_move([held], exact=False)[0] == best_pull([held]) > 0.0
+    assert best_move([held], exact=False, modes=True)[0] == 0.0
 
 
 @pytest.mark.parametrize("exact", [True, False])
