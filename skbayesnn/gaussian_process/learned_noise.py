@@ -29,6 +29,8 @@ VALUE_RIDGE = 1.0
 """That of the slopes of indicators."""
 SIZES, MIXTURE_ERRORS = (2, 3), 2.0
 """Sizes of mixtures, and standard errors by which one has to lead."""
+GATE_VARIANCE = 8.0
+"""Prior variance of the part of a logit that depends on features which are no indicators."""
 LEAST_VARIANCE = 1e-3
 """Floor of σ², as a part of the variance that Gaussian noise would have."""
 COMPLICATION = 3.0
@@ -189,7 +191,8 @@ class _Rows:
             best = min(map(self._mixture, begun), key=lambda each: each[1])[0]
             yield best
             slopes, parameters = best.parts()
-            family, parameters = family.gated(parameters, self.features.n_smooth)
+            ridge = (self.features.n_smooth - 1) / GATE_VARIANCE
+            family, parameters = family.gated(parameters, self.design.shape[1], ridge)
             theta = np.append(slopes, parameters)
             yield self._mixture(replace(best, family=family, theta=theta))[0]
 

@@ -18,8 +18,6 @@ SKEW_RIDGE = 1.0
 """Precision of the prior of a and b."""
 CHANCE_RIDGE, SHIFT_RIDGE, WIDTH_RIDGE = 0.25, 0.1, 0.1
 """Those of the logits, the shifts and the log variances of a mixture."""
-GATE_VARIANCE = 8.0
-"""Of a logit around its mean over rows, under the prior of its slopes, however many these are."""
 LOG_VARIANCES = -5.0, 4.0
 """Bounds of the latter: a density that may be narrow without bound would put spikes on rows."""
 
@@ -102,11 +100,14 @@ class Mixture:
         rounded say nothing of smaller errors.
     n_gates : int, default=1
         Features that the logits are linear in; the first is one.
+    gate_ridge : float, default=1.0
+        Precision of the prior of their slopes.
     """
 
     size: int
     narrowest: float = -np.inf
     n_gates: int = 1
+    gate_ridge: float = 1.0
 
     name = "mixture"
 
@@ -124,9 +125,8 @@ class Mixture:
 
     def ridges(self):
         """As in :class:`SkewT`."""
-        n_slopes = self.n_gates - 1
-        ridges = CHANCE_RIDGE, n_slopes / GATE_VARIANCE, SHIFT_RIDGE, WIDTH_RIDGE
-        return np.repeat(ridges, self.size * np.array([1, n_slopes, 1, 1]))
+        ridges = CHANCE_RIDGE, self.gate_ridge, SHIFT_RIDGE, WIDTH_RIDGE
+        return np.repeat(ridges, self.size * np.array([1, self.n_gates - 1, 1, 1]))
 
     def starts(self):
         """Parameters to start a search from: modes, and scales; probabilities are constant."""
@@ -135,10 +135,11 @@ class Mixture:
         yield np.concatenate([np.zeros(self.size), places, narrow])
         yield np.concatenate([-places, np.zeros(self.size), 1.5 * places - 0.5])
 
-    def gated(self, parameters, n_gates):
+    def gated(self, parameters, n_gates, gate_ridge):
         """The family with probabilities that depend on features, and parameters to start from."""
         slopes = np.zeros((n_gates - 1) * self.size)
-        return replace(self, n_gates=n_gates), np.insert(parameters, self.size, slopes)
+        family = replace(self, n_gates=n_gates, gate_ridge=gate_ridge)
+        return family, np.insert(parameters, self.size, slopes)
 
     def _parts(self, parameters):
         logits, shifts, log_variances = np.split(parameters, [-2 * self.size, -self.size])

@@ -12,6 +12,7 @@ from scipy.special import expit, logsumexp
 from skbayesnn.gaussian_process import learned_noise
 from skbayesnn.gaussian_process.learned_noise import (
     DEGREES,
+    GATE_VARIANCE,
     Shape,
     _Rows,
     choose_law,
@@ -26,7 +27,6 @@ from skbayesnn.gaussian_process.noise import (
 )
 from skbayesnn.gaussian_process.stand_ins import with_noise
 from skbayesnn.gaussian_process.standard_noise import (
-    GATE_VARIANCE,
     MOST_SKEWED,
     Mixture,
     SkewT,
@@ -180,12 +180,17 @@ def test_draws_have_the_shares_and_the_variance_of_their_rows(rng):
     np.testing.assert_allclose(draws.var(axis=1), law.mean_variances(X, np.zeros(3)), rtol=0.06)
 
 
-@pytest.mark.parametrize("n_gates", [5, 9, 41])
-def test_prior_variance_of_a_logit_does_not_grow_with_the_features(n_gates, rng):
-    ridges = Mixture(2, n_gates=n_gates).ridges()[: 2 * n_gates].reshape(n_gates, 2)
-    features = rng.normal(size=(2000, n_gates - 1))
-    logits = np.einsum("ni,ni->n", features, rng.normal(size=features.shape) / ridges[1:, 0] ** 0.5)
-    # The standard error of a variance of 2000 is some 3 %.
+@pytest.mark.parametrize("n_inputs", [1, 3, 20])
+def test_prior_variance_of_a_logit_does_not_grow_with_the_inputs(n_inputs, rng):
+    X = rng.normal(size=(4000, n_inputs))
+    y = X[:, 0] + rng.choice([-1.0, 1.0], 4000)
+    rows = _Rows(X, y, X[:, 0], np.full(4000, 0.01), np.ones(4000), 0.0)
+    _, shape, *_ = rows.mixtures(rows.gaussian)
+    assert shape.family.n_gates == rows.features.n_smooth
+    ridges = shape.family.ridges()[:-4].reshape(-1, 2)[1:, 0]
+    slopes = rng.normal(size=(4000, len(ridges))) / np.sqrt(ridges)
+    logits = np.einsum("ni,ni->n", rows.design[:, 1:], slopes)
+    # The first input and the mean are the same. The standard error of the variance is some 4 %.
     assert logits.var() == pytest.approx(GATE_VARIANCE, rel=0.15)
 
 
