@@ -24,6 +24,9 @@ SCHEDULES = {
 
 MAX_CUTS = 6
 """How often in one fit the learning rate is cut before the loop gives up."""
+WORSE, LAST = 0.5, 0.1
+"""Nats a row by which the mean loss of the last epochs, a tenth of all, must be above that of the
+first one for a warning."""
 
 
 class Trainable(ABC):
@@ -311,7 +314,8 @@ def train(
     Warns
     -----
     ConvergenceWarning
-        The learning rate was too large and had to be cut.
+        The learning rate was too large and had to be cut, or the loss was larger at the end than at
+        the beginning and there are no better parameters to put back.
 
     Examples
     --------
@@ -373,4 +377,13 @@ def train(
             f"{learning_rate * factor:.3g}. Choose a smaller 'learning_rate'.",
             ConvergenceWarning,
         )
+    elif record.best_epoch is None and record.losses:
+        n_last = max(1, int(LAST * len(record.losses)))
+        first, last = record.losses[0], float(np.mean(record.losses[-n_last:]))
+        if last > first + WORSE:
+            warn_user(
+                f"Training ended with a mean loss of {last:.3g} a row, above that of its first "
+                f"epoch, {first:.3g}. Choose a smaller 'learning_rate' than {learning_rate:.3g}.",
+                ConvergenceWarning,
+            )
     return record

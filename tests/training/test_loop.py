@@ -102,6 +102,33 @@ def test_divergence_is_recovered_from():
     np.testing.assert_allclose(model.theta, np.linalg.lstsq(X, y)[0], atol=0.05)
 
 
+class Steps(Line):
+    """Losses that are given, whatever is learned."""
+
+    def __init__(self, losses):
+        super().__init__(*data())
+        self.losses = iter(losses)
+
+    def loss_and_gradient(self, rows):
+        return next(self.losses), np.zeros(3)
+
+
+@pytest.mark.parametrize("last", [1.4, 1.6])
+def test_training_that_ends_worse_than_it_began_is_told(last):
+    losses = [1.0, 9.0, *np.full(16, 0.2), last + 0.3, last - 0.3]
+    if last > 1.5:
+        with pytest.warns(ConvergenceWarning, match="ended with a mean loss of 1.6 a row, above"):
+            train(Steps(losses), **options(n_epochs=20))
+    else:
+        train(Steps(losses), **options(n_epochs=20))
+
+
+def test_training_that_ends_worse_than_it_began_is_not_told_if_the_best_is_put_back():
+    model = Steps(np.arange(20.0))
+    model.held_out = model.X, model.y
+    train(model, **options(n_epochs=20, early_stopping=True))
+
+
 def test_training_whose_every_epoch_was_undone_has_a_best_epoch():
     model = overfitting()
     model.loss_limit = -1.0  # that no loss is below
