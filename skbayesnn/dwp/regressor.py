@@ -88,8 +88,9 @@ class DeepWishartRegressor(
           mean, the squares of all these and, if left-out rows are predicted better with them,
           indicators of the values of inputs with 4 to 12 values. The distribution may be skewed.
         - "auto": chooses between the two, and mixtures of two or three Gaussians for noise that has
-          modes, two scales or a spike, by the log density of left-out rows (see the notes). If the
-          noise is found to be Gaussian, the results are those of "gaussian".
+          modes, two scales or a spike, also where an input decides which is likely, by the log
+          density of left-out rows (see the notes). If the noise is found to be Gaussian, the
+          results are those of "gaussian".
 
         With several targets, and with ``partial_fit``, the noise is Gaussian.
     gaussian_process : bool, default=True
@@ -273,7 +274,10 @@ class DeepWishartRegressor(
     replaces the Gaussian if the log density of the left-out rows is higher by a standard error, and
     by three nats more for a scale that depends on the inputs, for indicators of values, and for
     skewness. A mixture of two or three Gaussians, in the same units σ(x), takes its place if it is
-    better by two standard errors and by three nats for each Gaussian after the first. Its Gaussians
+    better by two standard errors and by three nats for each Gaussian after the first, and for
+    probabilities whose logits depend on the inputs and the mean as the log variance does, with a
+    prior that gives them a variance of eight. A further mixture need not be better by standard
+    errors. Its Gaussians
     are no narrower than the unit of rounded targets. The scale does not depend on the predicted
     mean if the standard deviation of that mean is less than a tenth of the typical error. Below 20
     rows, and if there is no noise at all, the noise is Gaussian even with "student_t".

@@ -34,8 +34,8 @@ GATE_VARIANCE = 8.0
 LEAST_VARIANCE = 1e-3
 """Floor of σ², as a part of the variance that Gaussian noise would have."""
 COMPLICATION = 3.0
-"""Nats by which all rows together have to favour a scale that depends on inputs, indicators, or
-skewness."""
+"""Nats by which all rows together have to favour a scale that depends on inputs, indicators,
+skewness, a further Gaussian, or probabilities that depend on features."""
 SURPRISE = 25.0
 """What that variance is multiplied by for a row of a kind that none of the n rows is, which has the
 probability 1 / (n + 1)."""
@@ -266,9 +266,10 @@ def choose_law(X, y, means, spreads, weights, *, gaussian=True, like=None, befor
     inputs (with either of :data:`RIDGES`, and with the indicators), the best of these with skewness
     too, and mixtures of Gaussians in its place. Each is learned without a third of the rows in
     turn, and the mean log density of that third is what they are compared by, less
-    :data:`COMPLICATION` for a scale that depends on inputs, for indicators, for skewness, and for
-    each Gaussian after the first. A mixture has to lead by two standard errors, and a law is taken
-    in the place of the Gaussian if it leads by one.
+    :data:`COMPLICATION` for a scale that depends on inputs, for indicators, for skewness, for each
+    Gaussian after the first, and for probabilities that depend on features. A mixture has to lead
+    by two standard errors, unless another has, and a law is taken in the place of the Gaussian if
+    it leads by one.
 
     Parameters
     ----------

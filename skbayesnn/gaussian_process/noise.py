@@ -10,6 +10,8 @@ a mixture of two or three (:mod:`skbayesnn.gaussian_process.standard_noise`). Th
 generalised hyperbolic one, but for c = 100: its mean and variance would be infinite for few degrees
 of freedom. The variance σ²(x) is the exponential of a linear function of the inputs, the predicted
 mean, the squares of all these, and indicators of the values of inputs that have few, above a floor.
+The probabilities of a mixture may depend on the same features.
+
 Given v everything is Gaussian. So a row with such noise is, in expectation over v given its
 residual, one with Gaussian noise of its own variance around a target of its own:
 

@@ -2,7 +2,9 @@
 
 What is left of a target is σ(x) ε (:mod:`skbayesnn.gaussian_process.noise`). Here are the laws that
 ε may have: Student's t, which may be skewed, and a mixture of two or three Gaussians, for two
-modes, for noise of two scales, or with an edge. Not in any of the papers.
+modes, for noise of two scales, or with an edge. Logits of the latter may be linear in features of a
+row, as those of a mixture of experts are (Jacobs, Jordan, Nowlan and Hinton, Neural Computation 3,
+1991). Not in any of the papers.
 """
 
 from dataclasses import dataclass, replace
