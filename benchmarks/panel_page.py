@@ -52,9 +52,9 @@ large tables: b5ff106 for seed 893 and 99e2468 for seed 894). Later on that day,
 stable network was made faster and its oblique directions less dependent on chance; all fits but
 those of seed 894 to large tables are of the version before.
 On 29 November, noise may be a mixture of Gaussians in the deep Wishart process and in the processes
-beside the networks, and its probabilities may depend on the inputs. No fit here has this. Two modes,
-200 to 500 rows, log density below the truth with other seeds: deep Wishart 0.52 → 0.13 (three
-tables), stable network 0.53 → 0.21 (two).
+beside the networks, and its probabilities may depend on the inputs. No fit here has this. Two
+modes, 200 to 500 rows, log density below the truth with other seeds: deep Wishart 0.52 → 0.13
+(three tables), stable network 0.53 → 0.21 (two).
 
 Tables of 1000 to 3000 rows were run with seeds 893 and 894 and, with the version of the day before,
 with seed 891 (:download:`its scores <_static/honesty_large.csv>`; 16 promises were broken, eleven

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import expit
 from sklearn.base import clone
 
 from skbayesnn import DeepWishartRegressor
@@ -268,3 +269,24 @@ def test_noise_is_not_taken_from_layers_that_need_it():
     model = DeepWishartRegressor(random_state=0).fit(X, y)
     assert model.score(new, truth) > 0.9  # it was −6
     assert model.noise_variance_ > 1e-4
+
+
+def test_an_input_decides_which_of_two_modes_is_likely():
+    """Chances of the upper mode, by predictions and by draws, and the same after pickling."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 2))
+    chance = expit(3.0 * X[:, 0])
+    y = X[:, 1] + np.where(rng.random(500) < chance, 1.0, -1.0) + 0.2 * rng.normal(size=500)
+    model = DeepWishartRegressor(random_state=0).fit(X[:300], y[:300])
+    assert model.likelihood_ == "mixture"
+    new, middle = X[300:], X[300:, 1]
+    law = model.predict_distribution(new)
+    found = 1.0 - law.cdf(middle)
+    assert np.abs(found - chance[300:]).mean() < 0.1
+    drawn = (model.sample_y(new, 400, random_state=1) > middle[:, None]).mean(axis=1)
+    # Standard errors of 400 draws are at most 0.025, and those of a mean over rows are smaller.
+    assert np.abs(drawn - found).mean() < 0.03
+    again = pickle.loads(pickle.dumps(model)).predict_distribution(new)
+    np.testing.assert_array_equal(
+        again.quantile(0.5), model.predict_distribution(new).quantile(0.5)
+    )
