@@ -14,7 +14,7 @@ networks of a pool together determine four things.
    error, with or without the rows that are outliers for the process, whichever makes all rows more
    probable: one exception from an exact rule can be the larger part of the error. The mean stays
    where it is, r = 0, if that makes the rows more probable by a nat each: where a process is exact
-   at most rows and far off at others, no other mean is. Of a process whose noise is a mixture, a
+   at most rows and far off at others, no other mean is. Of a process whose noise is not Gaussian, a
    fiftieth of this is enough.
 
 2. The width. If the processes of a kind find no noise, they are too wide: if a function is smoother
@@ -364,8 +364,8 @@ def _best(candidates):
         for k in range(max(map(len, of_scaling))):
             found, held = zip(*(pairs[: k + 1][-1] for pairs in of_scaling), strict=True)
             exact = all(each.without_noise for each in found)
-            modes = any(each.has_modes for each in found)
-            pull, factor, logs = best_move(held, exact, modes)
+            shaped = any(each.has_shape for each in found)
+            pull, factor, logs = best_move(held, exact, shaped)
             if logsumexp(logs) > best:
                 best, out = logsumexp(logs), _Best(found, pull, factor, held)
     return out

@@ -20,8 +20,9 @@ LOG_FACTOR_STEP, LEAST_LOG_FACTOR = 0.25, -8.0
 OWN_LEAD = 1.0
 """Nats a row by which the unmoved mean has to win against that of the least absolute error. Small
 gains in likelihood cost more in absolute error than they are worth."""
-LEAD_OF_MODES = 0.02
-"""The same where the noise is a mixture: modes are places, which a move takes them away from."""
+LEAD_OF_SHAPES = 0.02
+"""The same where the noise is not Gaussian: modes and edges have places, which a move takes them
+away from."""
 FARTHEST = 8.0
 """Standard deviations from its prediction beyond which a held-out row is an outlier: a process
 would follow it if it were given the row."""
@@ -187,7 +188,7 @@ def best_factor(held, pull):
     return float(np.exp(best))
 
 
-def best_move(held, exact, modes=False):
+def best_move(held, exact, shaped=False):
     """How the distributions of processes are moved, and the likelihoods of the weight given that.
 
     Parameters
@@ -195,8 +196,8 @@ def best_move(held, exact, modes=False):
     held : list of HeldOut
     exact : bool
         Whether no process finds noise.
-    modes : bool, default=False
-        Whether the noise of one is a mixture.
+    shaped : bool, default=False
+        Whether the noise of one is not Gaussian.
 
     Returns
     -------
@@ -219,5 +220,5 @@ def best_move(held, exact, modes=False):
     pulls = best_pull(held), best_pull([each.without_outliers() for each in held])
     moves = {pull: given(pull) for pull in dict.fromkeys((*pulls, 0.0))}
     best = max((moves[pull] for pull in pulls), key=likelihood)
-    lead = (LEAD_OF_MODES if modes else OWN_LEAD) * sum(each.weights.sum() for each in held)
+    lead = (LEAD_OF_SHAPES if shaped else OWN_LEAD) * sum(each.weights.sum() for each in held)
     return moves[0.0] if likelihood(moves[0.0]) > likelihood(best) + lead else best

@@ -249,9 +249,9 @@ class PooledSearches:
         return all(each.without_noise for each in self.processes)
 
     @property
-    def has_modes(self):
-        """Whether the noise of any is a mixture."""
-        return any(each.has_modes for each in self.processes)
+    def has_shape(self):
+        """Whether the noise of any has a law of its own."""
+        return any(each.has_shape for each in self.processes)
 
     def give(self, X, targets, weights, generator):
         """Condition all on these rows, see :meth:`NearFunction.give`."""

@@ -17,7 +17,6 @@ from skbayesnn.gaussian_process.conditioned import Process
 from skbayesnn.gaussian_process.evidence import JITTER, search, start_of
 from skbayesnn.gaussian_process.few_inputs import FEW, fast_along_one, few_inputs
 from skbayesnn.gaussian_process.stand_ins import seen_through, start_with_law, with_noise
-from skbayesnn.gaussian_process.standard_noise import Mixture
 from skbayesnn.gaussian_process.tails import draw_scales, with_tails
 from skbayesnn.numerics.copies import counted_once
 from skbayesnn.predictive import PredictiveMixture
@@ -115,9 +114,9 @@ class FittedProcess:
         return self.law is None and self.settings[-1] < NO_NOISE
 
     @property
-    def has_modes(self):
-        """Whether the noise is a mixture."""
-        return self.law is not None and isinstance(self.law.family, Mixture)
+    def has_shape(self):
+        """Whether the noise has a law of its own, which is not Gaussian."""
+        return self.law is not None
 
     def __getstate__(self):
         return {**vars(self), "known": None}

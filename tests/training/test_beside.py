@@ -285,7 +285,7 @@ def test_an_exact_rule_with_an_exception_is_not_moved(rng):
     held = HeldOut(y, np.ones(40), norm.logpdf(y, near, 0.1), near, law)
     assert best_pull([held]) == 1.0
     found = beside(y[:, None], y, lambda X: gaussian(np.zeros(len(X)), 1.0), rng, n_held=10)
-    process = SimpleNamespace(without_noise=True, has_modes=False)
+    process = SimpleNamespace(without_noise=True, has_shape=False)
     found.candidates, found.few = [[[[(process, held)]]]], None
     ProcessBeside.agree([found])
     assert found.taken[0][0].pull == 0.0
@@ -361,7 +361,7 @@ def test_modes_keep_their_places(rng):
     law = PredictiveMixture([0.5, 0.5], places, np.full((100, 2), 0.16))
     held = HeldOut(y, np.ones(100), norm.logpdf(y, network, 0.8), network, law)
     assert best_move([held], exact=False)[0] == best_pull([held]) > 0.0
-    assert best_move([held], exact=False, modes=True)[0] == 0.0
+    assert best_move([held], exact=False, shaped=True)[0] == 0.0
 
 
 @pytest.mark.parametrize("exact", [True, False])
