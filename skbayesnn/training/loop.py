@@ -26,7 +26,7 @@ MAX_CUTS = 6
 """How often in one fit the learning rate is cut before the loop gives up."""
 WORSE, LAST = 0.5, 0.1
 """Nats a row by which the mean loss of the last epochs, a tenth of all, must be above that of the
-first one for a warning."""
+first one for a warning. Fewer than ten epochs say too little."""
 
 
 class Trainable(ABC):
@@ -377,13 +377,14 @@ def train(
             f"{learning_rate * factor:.3g}. Choose a smaller 'learning_rate'.",
             ConvergenceWarning,
         )
-    elif record.best_epoch is None and record.losses:
-        n_last = max(1, int(LAST * len(record.losses)))
+    n_last = int(LAST * len(record.losses))
+    if record.best_epoch is None and not record.rate_cuts and n_last > 0:
         first, last = record.losses[0], float(np.mean(record.losses[-n_last:]))
         if last > first + WORSE:
             warn_user(
                 f"Training ended with a mean loss of {last:.3g} a row, above that of its first "
-                f"epoch, {first:.3g}. Choose a smaller 'learning_rate' than {learning_rate:.3g}.",
+                f"epoch, {first:.3g}. Choose a smaller 'learning_rate' than {learning_rate:.3g}, "
+                "or a larger 'max_iter'.",
                 ConvergenceWarning,
             )
     return record
