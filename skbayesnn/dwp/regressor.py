@@ -277,10 +277,10 @@ class DeepWishartRegressor(
     better by two standard errors and by three nats for each Gaussian after the first, and for
     probabilities whose logits depend on the inputs and the mean as the log variance does, with a
     prior that gives them a variance of eight. A further mixture need not be better by standard
-    errors. Its Gaussians
-    are no narrower than the unit of rounded targets. The scale does not depend on the predicted
-    mean if the standard deviation of that mean is less than a tenth of the typical error. Below 20
-    rows, and if there is no noise at all, the noise is Gaussian even with "student_t".
+    errors. Its Gaussians are no narrower than the unit of rounded targets. The scale does not
+    depend on the predicted mean if the standard deviation of that mean is less than a tenth of the
+    typical error. Below 20 rows, and if there is no noise at all, the noise is Gaussian even with
+    "student_t".
 
     With Gaussian noise, the function has a Student-t distribution with five degrees of freedom in
     predictions, with the mean and variance that the process gives it. The hyperparameters of the

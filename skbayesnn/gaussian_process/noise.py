@@ -175,8 +175,9 @@ class NoiseLaw:
     def sample(self, X, means, n_samples, generator):
         """Independent draws of the noise, (n, n_samples); parameters as above."""
         chances, shifts, variances = self.gaussians(X, means)
-        below = np.atleast_2d(np.cumsum(chances, axis=-1))[:, None, :-1]
-        which = (generator.random((len(X), n_samples, 1)) >= below).sum(axis=2)
+        uniform, which = generator.random((len(X), n_samples)), 0
+        for limits in np.atleast_2d(np.cumsum(chances, axis=-1)).T[:-1]:
+            which = which + (uniform >= limits[:, None])
         shifts, variances = (
             np.take_along_axis(each, which, axis=1) for each in (shifts, variances)
         )
