@@ -309,26 +309,25 @@ class NearRows:
         return means, variances, gaps
 
 
-def search(rows, out, n_near, max_iter, workers=ALONE):
-    """The most probable settings, by L-BFGS, for the nearest rows of the present ones.
+def objective(rows, out, n_near, workers=ALONE):
+    """What settings are judged by, for the nearest rows of the present ones.
 
     Parameters
     ----------
     rows : NearRows
-        With the settings to start from.
+        With the present settings.
     out : LeftOut
         Targets that are predicted by others. The prior counts as much as it would if these were a
         part of all.
     n_near : int
         How many rows predict one.
-    max_iter : int
     workers : skbayesnn.numerics.workers.Workers, optional
 
     Returns
     -------
-    settings : ndarray of shape (n_inputs + 2,)
-    loss : float
-        Minus the log posterior density of a row, but for a constant.
+    penalised : callable
+        Gives minus the log posterior density of a row, but for a constant, and its gradient in the
+        settings, for settings of shape (n_inputs + 2,).
     """
     counts, n_inputs, X = out.weights / out.weights.sum(), rows.X.shape[1], rows.X[out.rows]
     near, parts = rows.nearest(X, n_near + 1, workers), []
@@ -350,6 +349,27 @@ def search(rows, out, n_near, max_iter, workers=ALONE):
             loss, gradient = loss + own, gradient + slope
         return loss, gradient
 
+    return penalised
+
+
+def search(rows, out, n_near, max_iter, workers=ALONE):
+    """The most probable settings, by L-BFGS, from those of the rows.
+
+    Parameters
+    ----------
+    rows, out, n_near
+        As :func:`objective` has them.
+    max_iter : int
+    workers : skbayesnn.numerics.workers.Workers, optional
+
+    Returns
+    -------
+    settings : ndarray of shape (n_inputs + 2,)
+    loss : float
+        Minus the log posterior density of a row, but for a constant.
+    """
+    n_inputs = rows.X.shape[1]
+    penalised = objective(rows, out, n_near, workers)
     bounds = [LENGTH_BOUNDS] * n_inputs + [HEIGHT_BOUNDS, (LEAST_LOG_NOISE, LARGEST_LOG_NOISE)]
     start = np.clip(rows.settings, *np.transpose(bounds))
     found = minimise_smooth(penalised, start, bounds=bounds, max_iter=max_iter)

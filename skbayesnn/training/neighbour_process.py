@@ -1,7 +1,8 @@
 """Fit a process that is given the nearest rows, beside the one with squared exponential covariance.
 
 The latter is for smooth functions and at most 2000 rows. This one has rougher functions, and knows
-all rows of a large table (:mod:`skbayesnn.gaussian_process.neighbours`). Not in the papers.
+all rows of a large table (:mod:`skbayesnn.gaussian_process.neighbours`). It also finds groups that
+an input names. Not in the papers.
 """
 
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from skbayesnn.gaussian_process.neighbours import (
     SMOOTHNESS,
     LeftOut,
     NearRows,
+    objective,
     search,
 )
 from skbayesnn.numerics.workers import ALONE
@@ -51,6 +53,12 @@ SEARCH_ROWS, LAW_ROWS = (500, 2000), 2000
 which the law of the noise is."""
 RACE_NEAR, SEARCH_NEAR = 20, 30
 """Rows that predict each of them."""
+SHORT, LONG, LITTLE_NOISE = -3.5, 9.0, -4.6
+"""Log length scale along one input that a search starts from, and that of the others and the log
+noise variance by which the input is chosen."""
+MOST_SHORT, SEVERAL_VALUES = 50, 3
+"""The most inputs of which each is tried, and the values that they have at least: what those of two
+do is told by any length scale."""
 LEAST_ROWS, MANY_ROWS = 50, 1000
 """With fewer rows there is no such process, or the noise does not depend on the variance of the
 function. This variance is small among copies and near-copies, which often have equal targets."""
@@ -93,6 +101,12 @@ def merged(X, targets, weights):
     left = np.divide(taken * (means[rows] - own), rest, out=np.zeros(len(own)), where=rest > 0)
     out = LeftOut(rows, own, counts, means[rows] + left, rest)
     return X, means, totals, out, rows[of_pairs]
+
+
+def candidates(X):
+    """Inputs that a short length scale may be tried for; none of more than ``MOST_SHORT``."""
+    several = [j for j, x in enumerate(X.T) if len(np.unique(x)) >= SEVERAL_VALUES]
+    return several if len(several) <= MOST_SHORT else []
 
 
 class NearFunction(FittedProcess):
@@ -140,15 +154,34 @@ class NearFunction(FittedProcess):
         return self.out.take(np.sort(generator.permutation(len(self.out.rows))[:most]))
 
     def _race(self, steps, generator, workers):
-        """The smoothness that leads after a few steps."""
+        """The smoothness, and the settings that lead after a few steps from either start."""
         start = start_of(self.data[0].shape[1], 1.0, 0.1)
         some, found = self._some(steps.race_rows, generator), []
-        rows = NearRows(start, SMOOTHNESS[0], *self.data)
-        for smoothness in SMOOTHNESS:
-            rows.smoothness = smoothness
-            settings, loss = search(rows, some, RACE_NEAR, steps.race, workers)
-            found.append((loss, smoothness, settings))
+        for begin in [start, *self._short_along_one(start, some, workers)]:
+            rows = NearRows(begin, SMOOTHNESS[0], *self.data)
+            for smoothness in SMOOTHNESS:
+                rows.smoothness = smoothness
+                settings, loss = search(rows, some, RACE_NEAR, steps.race, workers)
+                found.append((loss, smoothness, settings))
         _, self.smoothness, self.settings = min(found, key=lambda each: each[0])
+
+    def _short_along_one(self, start, some, workers):
+        """Settings with a short length scale along the best single input, if there is any.
+
+        Rows of one group, person or place are alike, and only the input that numbers them says so.
+        The best is the one whose nearest rows are most alike, whatever the others are.
+        """
+        X, found = self.data[0], []
+        for j in candidates(X):
+            alone = start.copy()
+            alone[:-2], alone[j], alone[-1] = LONG, SHORT, LITTLE_NOISE
+            rows = NearRows(alone, SMOOTHNESS[0], *self.data)
+            found.append((objective(rows, some, RACE_NEAR, workers)(alone)[0], j))
+        if not found:
+            return []
+        settings = start.copy()
+        settings[min(found)[1]] = SHORT
+        return [settings]
 
     def give(self, X, targets, weights, generator=None):
         """Condition on these rows, with the settings as they are; parameters as at the start.

@@ -9,7 +9,12 @@ from scipy.stats import kstest
 from skbayesnn.gaussian_process.neighbours import NearRows
 from skbayesnn.training import neighbour_process as module
 from skbayesnn.training.beside import ProcessBeside
-from skbayesnn.training.neighbour_process import NeighbourProcess, merged, neighbour_processes
+from skbayesnn.training.neighbour_process import (
+    NeighbourProcess,
+    candidates,
+    merged,
+    neighbour_processes,
+)
 
 
 def fitted(X, y, weights=None, seed=0):
@@ -153,10 +158,10 @@ def test_near_rows_are_looked_for_more_often_in_large_tables(monkeypatch):
 
     monkeypatch.setattr(module, "search", counted)
     fitted(X[1:], X[1:, 0])
-    assert seen == [(199, 10)] * 3 + [(199, 10)] * 2
+    assert seen == [(199, 10)] * 6 + [(199, 10)] * 2
     seen.clear()
     fitted(X, X[:, 0])
-    assert seen == [(200, 5)] * 9
+    assert seen == [(200, 5)] * 12
 
 
 def test_it_is_the_same_after_pickling():
@@ -236,3 +241,41 @@ def test_held_out_rows_choose_it_for_rough_functions():
     parts = {type(each.process): each.part for each in beside.taken[0]}
     assert parts[NeighbourProcess] > 0.7
     assert beside.part() == pytest.approx(sum(parts.values()))
+
+
+def groups(rng, n=300, n_groups=100):
+    """Targets of which most is a number drawn for each group, which the third input names."""
+    group, X = rng.permutation(n) % n_groups, rng.normal(size=(n, 5))
+    X[:, 2] = (group - group.mean()) / group.std()
+    return X, rng.normal(size=n_groups)[group] + 0.1 * X[:, 0] + 0.05 * rng.normal(size=n), group
+
+
+def test_rows_of_groups_are_known_by_the_input_that_names_them(rng, monkeypatch):
+    X, y, _ = groups(rng, 400)
+    rows = X[:300], y[:300], np.ones(300)
+    found = NeighbourProcess(*rows, np.random.default_rng(0))
+    assert np.argmin(found.settings[:5]) == 2
+    # Each group has three rows on average, and some have none among those that are known.
+    assert np.median(np.abs(found(X[300:]).mean() - y[300:])) < 0.1
+    monkeypatch.setattr(module, "candidates", lambda X: [])
+    without = NeighbourProcess(*rows, np.random.default_rng(0))
+    assert found(X[300:]).logpdf(y[300:]).mean() > without(X[300:]).logpdf(y[300:]).mean() + 0.2
+
+
+def test_a_short_start_is_no_result_where_there_are_no_groups(rng, monkeypatch):
+    X = rng.uniform(-2, 2, size=(300, 3))
+    rows = X, np.sin(X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=300), np.ones(300)
+    found = NeighbourProcess(*rows, np.random.default_rng(0))
+    monkeypatch.setattr(module, "candidates", lambda X: [])
+    without = NeighbourProcess(*rows, np.random.default_rng(0))
+    assert found.smoothness == without.smoothness
+    np.testing.assert_array_equal(found.settings, without.settings)
+
+
+def test_inputs_of_two_values_are_no_candidates(rng):
+    X = np.column_stack(
+        [rng.integers(0, 2, 90), rng.normal(size=90), np.ones(90), np.arange(90) % 3]
+    )
+    assert candidates(X) == [1, 3]
+    assert candidates(rng.normal(size=(9, 50))) == list(range(50))
+    assert candidates(rng.normal(size=(9, 51))) == []
