@@ -113,14 +113,14 @@ class Steps(Line):
         return next(self.losses), np.zeros(3)
 
 
-@pytest.mark.parametrize("last", [1.4, 1.6])
+@pytest.mark.parametrize("last", [5.9, 6.1])
 def test_training_that_ends_worse_than_it_began_is_told(last):
-    losses = [1.0, 9.0, *np.full(16, 0.2), last + 0.3, last - 0.3]
-    if last > 1.5:
-        with pytest.warns(ConvergenceWarning, match="ended with a mean loss of 1.6 a row, above"):
-            train(Steps(losses), **options(n_epochs=20))
+    losses = [1.0, 90.0, *np.full(25, 0.2), last, last - 9.0, last + 90.0]
+    if last > 6.0:
+        with pytest.warns(ConvergenceWarning, match="ended with a loss of 6.1 a row, above that"):
+            train(Steps(losses), **options(n_epochs=30))
     else:
-        train(Steps(losses), **options(n_epochs=20))
+        train(Steps(losses), **options(n_epochs=30))
 
 
 def test_training_that_ends_worse_than_it_began_is_not_told_if_the_best_is_put_back():
