@@ -56,6 +56,8 @@ RACE_NEAR, SEARCH_NEAR = 20, 30
 SHORT, LONG, LITTLE_NOISE = -3.5, 9.0, -4.6
 """Log length scale along one input that a search starts from, and that of the others and the log
 noise variance by which the input is chosen."""
+HANDICAP = 0.5
+"""Nats a row by which this start has to lead: groups gain much more, and a race is short."""
 MOST_SHORT, SEVERAL_VALUES = 50, 3
 """The most inputs of which each is tried, and the values that they have at least: what those of two
 do is told by any length scale."""
@@ -157,16 +159,17 @@ class NearFunction(FittedProcess):
         """The smoothness, and the settings that lead after a few steps from either start."""
         start = start_of(self.data[0].shape[1], 1.0, 0.1)
         some, found = self._some(steps.race_rows, generator), []
-        for begin in [start, *self._short_along_one(start, some, workers)]:
+        starts = [(start, 0.0), *self._short_along_one(start, some, workers)]
+        for begin, handicap in starts:
             rows = NearRows(begin, SMOOTHNESS[0], *self.data)
             for smoothness in SMOOTHNESS:
                 rows.smoothness = smoothness
                 settings, loss = search(rows, some, RACE_NEAR, steps.race, workers)
-                found.append((loss, smoothness, settings))
+                found.append((loss + handicap, smoothness, settings))
         _, self.smoothness, self.settings = min(found, key=lambda each: each[0])
 
     def _short_along_one(self, start, some, workers):
-        """Settings with a short length scale along the best single input, if there is any.
+        """Settings with a short length scale along the best single input, and their handicap.
 
         Rows of one group, person or place are alike, and only the input that numbers them says so.
         The best is the one whose nearest rows are most alike, whatever the others are.
@@ -181,7 +184,7 @@ class NearFunction(FittedProcess):
             return []
         settings = start.copy()
         settings[min(found)[1]] = SHORT
-        return [settings]
+        return [(settings, HANDICAP)]
 
     def give(self, X, targets, weights, generator=None):
         """Condition on these rows, with the settings as they are; parameters as at the start.
