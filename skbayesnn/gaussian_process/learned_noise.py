@@ -308,8 +308,8 @@ def choose_law(X, y, means, spreads, weights, *, gaussian=True, like=None, befor
     best = _better(rows, best, rows.learn(skewed))
     if gaussian:
         for shape in rows.mixtures(best[1]):
-            known = any(each and isinstance(each.family, Mixture) for each in (best[1], before))
-            best = _better(rows, best, shape, 0.0 if known else MIXTURE_ERRORS)
+            mixed = any(each and isinstance(each.family, Mixture) for each in (best[1], before))
+            best = _better(rows, best, shape, 0.0 if mixed else MIXTURE_ERRORS)
     logs, shape, score = best
     if gaussian:
         known = rows.left_out(rows.gaussian)

@@ -197,9 +197,8 @@ def test_prior_variance_of_a_logit_does_not_grow_with_the_inputs(n_inputs, rng):
 @pytest.mark.parametrize("seed", range(3))
 def test_modes_whose_shares_an_input_decides_are_found(seed):
     def noise(rng, X, f):
-        return np.where(rng.random(len(X)) < expit(3.0 * X[:, 0]), 1.0, -1.0) + 0.2 * rng.normal(
-            size=len(X)
-        )
+        upper = rng.random(len(X)) < expit(3.0 * X[:, 0])
+        return np.where(upper, 1.0, -1.0) + 0.2 * rng.normal(size=len(X))
 
     law = choose_law(*table(300, noise, seed))[0]
     X, y, means, spreads, _ = table(3000, noise, seed + 10)

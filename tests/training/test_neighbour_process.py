@@ -243,15 +243,15 @@ def test_held_out_rows_choose_it_for_rough_functions():
     assert beside.part() == pytest.approx(sum(parts.values()))
 
 
-def groups(rng, n=300, n_groups=100):
+def groups(rng, n, n_groups=100):
     """Targets of which most is a number drawn for each group, which the third input names."""
     group, X = rng.permutation(n) % n_groups, rng.normal(size=(n, 5))
     X[:, 2] = (group - group.mean()) / group.std()
-    return X, rng.normal(size=n_groups)[group] + 0.1 * X[:, 0] + 0.05 * rng.normal(size=n), group
+    return X, rng.normal(size=n_groups)[group] + 0.1 * X[:, 0] + 0.05 * rng.normal(size=n)
 
 
 def test_rows_of_groups_are_known_by_the_input_that_names_them(rng, monkeypatch):
-    X, y, _ = groups(rng, 400)
+    X, y = groups(rng, 400)
     rows = X[:300], y[:300], np.ones(300)
     found = NeighbourProcess(*rows, np.random.default_rng(0))
     assert np.argmin(found.settings[:5]) == 2
